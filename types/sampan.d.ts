@@ -380,20 +380,35 @@ declare module "sampan" {
   /** What the function of a batch returns: it cannot wait, so it cannot be a promise. */
   type AtOnce<T> = T & (T extends PromiseLike<any> ? never : unknown);
 
-  /** The parameters in a pattern: `{ id: string }` for `/users/:id`. A pattern that is not a literal has any. */
+  /** The parameters in a pattern: `{ id: string }` for `/users/:id` and `/users/:id.json`. A pattern that is not a literal has any. */
   export type Params<Pattern extends string> = string extends Pattern
     ? Record<string, string>
     : { readonly [Name in ParamName<Pattern>]: string };
   type ParamName<Pattern extends string> = Pattern extends `${infer Part}/${infer Rest}`
     ? PartName<Part> | ParamName<Rest>
     : PartName<Pattern>;
-  type PartName<Part extends string> = Part extends `:${infer Name}`
-    ? Name
-    : Part extends "*"
-      ? "*"
-      : Part extends `*${infer Name}`
-        ? Name
-        : never;
+  type PartName<Part extends string> = Part extends "*"
+    ? "*"
+    : Part extends `*${infer Name}`
+      ? Name
+      : ColonName<Part>;
+  type ColonName<Part extends string, Before extends string = ""> = Part extends `${infer Text}:${infer Rest}`
+    ? (Last<`${Before}${Text}`> extends NameCharacter | ":" | "}" ? never : Exclude<FrontName<Rest>, "">)
+      | ColonName<Rest, ":">
+    : never;
+  type Last<Text extends string> = Text extends `${infer First}${infer Rest}`
+    ? Rest extends "" ? First : Last<Rest>
+    : "";
+  type FrontName<Text extends string, Name extends string = ""> = Text extends `${infer First}${infer Rest}`
+    ? First extends NameCharacter
+      ? FrontName<Rest, `${Name}${First}`>
+      : Name
+    : Name;
+  type NameCharacter = "_" | Digit | Small | Uppercase<Small>;
+  type Digit = "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9";
+  type Small =
+    | "a" | "b" | "c" | "d" | "e" | "f" | "g" | "h" | "i" | "j" | "k" | "l" | "m"
+    | "n" | "o" | "p" | "q" | "r" | "s" | "t" | "u" | "v" | "w" | "x" | "y" | "z";
 
   /** A request: a Web `Request` with what a route adds. */
   export interface SampanRequest<Pattern extends string = string> extends Request {
@@ -466,6 +481,24 @@ declare module "sampan" {
     expose?: readonly string[];
     credentials?: boolean;
     maxAge?: number;
+  }
+  /** The options of `app.idempotency`. */
+  export interface IdempotencyOptions {
+    /** Says who asks: text or a whole number. */
+    user: (req: SampanRequest) => unknown;
+    hours?: number;
+    /** True: POST, PATCH, PUT and DELETE need a key. */
+    required?: boolean;
+  }
+  /** The options of `app.cached`. */
+  export interface CachedOptions {
+    seconds: number;
+    /** The parameters of the query that count, all unless given. */
+    query?: readonly string[];
+    /** The header fields of requests that answers depend on. */
+    vary?: readonly string[];
+    /** The names of cookies that no answer depends on. */
+    ignoreCookies?: readonly string[];
   }
   /** The options of `app.allowIps`. */
   export interface AllowIpsOptions {
@@ -845,6 +878,8 @@ declare module "sampan" {
     readonly version: string;
     /** Which worker runs this file: `index` is 1 to `count`. */
     readonly worker: { readonly index: number; readonly count: number };
+    /** Calls `declare` with a group whose routes and middleware are for requests to one host: `api.example.org`. */
+    host(name: string, declare: (group: Group) => void): void;
     /** Answers what no route answers. */
     notFound(handler: Handler): void;
     /** What names with brackets mean: `owner[name]` is the field `name` of the object `owner`, `pets[]` an item of the array `pets`. */
@@ -882,6 +917,8 @@ declare module "sampan" {
     health(name: string, fn: (...args: any[]) => any): void;
     /** The path of a route, with its query. Not while the project loads. */
     urlFor(name: string, params?: Record<string, any>): string;
+    /** Calls the function in each worker, again and again: `seconds` after the worker has started, and then `seconds` after each run has ended. It may wait, for at most `handler_millis_max`, and write. An error is logged, and the timer goes on. A reload ends the timer. Only while the project loads. */
+    every(seconds: number, fn: (...args: any[]) => any): void;
     /** An answer with what the template prints. Its content type is that of the file's extension. In a file that ends in `.html`, `.htm`, `.xml` or `.svg` printed values are escaped. */
     render(name: string, data?: any, options?: ResponseOptions): Response;
     /** What a template prints that is no file. */
@@ -894,6 +931,8 @@ declare module "sampan" {
     basicAuth(options: BasicAuthOptions): NativeMiddleware;
     /** Lets only requests in that have a token (RFC 6750): 401 for all others. With `verify` it runs among the script's own middleware, in its order. */
     bearerAuth(options: BearerAuthOptions): NativeMiddleware;
+    /** Gives the answer to the first POST, PATCH, PUT or DELETE with an `Idempotency-Key` again to each repetition by the same user, with `Idempotent-Replayed: true` and without calling a handler. It is recorded in the app's database together with what the handler has written last. Another request with the same key is refused with 422, and one while the first still runs with 409. It runs among the script's own middleware, in its order. It works with SQLite. */
+    idempotency(options: IdempotencyOptions): NativeMiddleware;
     /** Admits only clients whose addresses are in these networks: 403 for all others. The address is that of `req.ip`: behind a proxy set `trusted_proxies`, and let the proxy send `X-Forwarded-For`. Where only the proxy is known, the answer is 403 too. */
     allowIps(options: AllowIpsOptions): NativeMiddleware;
     /** Adds header fields that make browsers more careful: `X-Content-Type-Options: nosniff` and those of the options. A field that the answer has already stays as it is. */
@@ -928,6 +967,8 @@ declare module "sampan" {
     cancelJob(id: number): OnDatabase<boolean>;
     /** Returns how a job is, or nothing if there is none with this number: one that was never added, or was removed after its end. `state` is `ready`, `scheduled`, `running`, `done`, `dead` or `cancelled`, `attempts` the number of attempts that have begun. `progress` and `progress_text` are what its function told last. `added`, `due`, `started` (the last attempt) and `ended` are times in seconds since 1970. `error` is the error of the last attempt that failed, with its stack. */
     jobStatus(id: number): OnDatabase<{ state: string; name: string; queue: string; attempts: number; progress: any; progressText: string | null; added: number; due: number; started: any; ended: any; error: string | null } | null>;
+    /** Gives the answer to a GET request again to all who ask the same, without calling a handler, and with `Age`. One request makes it for all who ask meanwhile, on all workers. Requests with `Authorization`, a cookie or a client's certificate are not answered so. Answers are kept whose status is 200, 301 or 404, and not those that set a cookie, have `Cache-Control` with `private`, `no-store` or `no-cache`, depend on other header fields by `Vary`, read a session, or are streams or files. Other ready middleware of its paths stands before it, that of the script behind it. */
+    cached(options: CachedOptions): NativeMiddleware;
     /** Calls the function, which may wait, while no other handler of the process has the lock, on any worker; on PostgreSQL no handler of any process. It returns what the function returns. The lock is free again when the function has ended or failed, or its request was given up, and what it wrote is on disk. Where the lock is not free in time, it is an error with the `code` `lock_timeout` that answers 503. A handler must not ask for a lock that it has. */
     lock<T>(name: string, options: Record<string, any>, fn: () => T | PromiseLike<T>): Promise<T>;
     lock<T>(name: string, fn: () => T | PromiseLike<T>): Promise<T>;
@@ -1106,7 +1147,7 @@ declare module "sampan" {
   export namespace session {
     /** Ends all sessions that have a value under a key, as after a change of the password. That of this request ends too, unless it is given as `except`: then call its `regenerate` too, or a copy of its cookie stays logged in. Returns how many there were. On PostgreSQL it waits. */
     function endAll(values: Record<string, any>, except?: Session): OnDatabase<number>;
-    /** Ends one of the sessions that have a value under a key. Returns whether it was there: the id of a session with another value ends none. On PostgreSQL it waits. */
+    /** Ends one of the sessions that have a value under a key. Returns whether it was there: the id of a session with another value ends none. On PostgreSQL it waits. With `store = "cookie"` it is an error, as `list` and `endAll` are. */
     function endOne(values: Record<string, any>, id: string): OnDatabase<boolean>;
     /** Lists the sessions that have a value under a key, the newest first, at most 100. Each has `id` for `endOne`, from which no cookie can be made, `began` and `ends`, in seconds since 1970, and `current`. On PostgreSQL it waits. */
     function list(values: Record<string, any>, current?: Session): OnDatabase<any[]>;

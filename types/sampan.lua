@@ -248,6 +248,15 @@ function app.first(value) end
 ---@param fields table<string, any>
 ---@return table<string, any>
 function app.nested(fields) end
+--- Runs functions that wait at the same time: the first result of each, in order. If one fails, the waits of the others fail with the code
+--- `cancelled`, and then its error is raised. At most 64 functions. JavaScript has `Promise.all`.
+---@param ... fun(): any
+---@return any ...
+function app.gather(...) end
+--- Routes and middleware that are declared in the group are for requests to one host.
+---@param name string like "api.example.org"
+---@param declare fun(group: sampan.Group)
+function app.host(name, declare) end
 --- Answers what no route answers.
 ---@param handler fun(req: sampan.Request): any
 function app.not_found(handler) end
@@ -331,6 +340,11 @@ function app.health(name, fn) end
 ---@param params? table The parameters of its path. What is no parameter becomes the query; a list is a name that comes several times.
 ---@return string
 function app.url_for(name, params) end
+
+--- Calls the function in each worker, again and again: `seconds` after the worker has started, and then `seconds` after each run has ended. It may wait, for at most `handler_millis_max`, and write. An error is logged, and the timer goes on. A reload ends the timer. Only while the project loads.
+---@param seconds number The pause between two runs: fractions count; from 0.001 to 2592000 (30 days).
+---@param fn function A function without parameters.
+function app.every(seconds, fn) end
 
 --- Lines on standard error: time, level, message, fields and the id of the request. They accept any value, and never throw.
 ---@class sampan.modules.log
@@ -798,6 +812,11 @@ function app.basic_auth(options) end
 ---@return sampan.NativeMiddleware
 function app.bearer_auth(options) end
 
+--- Gives the answer to the first POST, PATCH, PUT or DELETE with an `Idempotency-Key` again to each repetition by the same user, with `Idempotent-Replayed: true` and without calling a handler. It is recorded in the app's database together with what the handler has written last. Another request with the same key is refused with 422, and one while the first still runs with 409. It runs among the script's own middleware, in its order. It works with SQLite.
+---@param options any `user`: a function that is called with each request of these paths, and may wait. What it returns says who asks: text or a whole number; only this user gets the answer again. `hours`: how long an answer is given again (24 unless given). `required`: whether POST, PATCH, PUT and DELETE need a key (false unless given).
+---@return sampan.NativeMiddleware
+function app.idempotency(options) end
+
 --- Admits only clients whose addresses are in these networks: 403 for all others. The address is that of `req.ip`: behind a proxy set `trusted_proxies`, and let the proxy send `X-Forwarded-For`. Where only the proxy is known, the answer is 403 too.
 ---@param options any `networks`: addresses and networks such as `"10.0.0.0/8"`; `"unix:"` stands for all clients over a Unix socket.
 ---@return sampan.NativeMiddleware
@@ -822,7 +841,7 @@ app.session = {}
 ---@return integer
 function app.session.end_all(values, except) end
 
---- Ends one of the sessions that have a value under a key. Returns whether it was there: the id of a session with another value ends none. On PostgreSQL it waits.
+--- Ends one of the sessions that have a value under a key. Returns whether it was there: the id of a session with another value ends none. On PostgreSQL it waits. With `store = "cookie"` it is an error, as `list` and `end_all` are.
 ---@param values table One key of the sessions and its value, such as `{ user_id = 7 }`. At most four keys may be used in an app, each with an index.
 ---@param id string The `id` of a session in `list`.
 ---@return boolean
@@ -1490,6 +1509,11 @@ function app.cache.once(key, options, fn) end
 --- Removes a key. Other workers see that when the writes of the request so far are on disk, and not at all if they fail.
 ---@param key string The key: `user:7`.
 function app.cache.delete(key) end
+
+--- Gives the answer to a GET request again to all who ask the same, without calling a handler, and with `Age`. One request makes it for all who ask meanwhile, on all workers. Requests with `Authorization`, a cookie or a client's certificate are not answered so. Answers are kept whose status is 200, 301 or 404, and not those that set a cookie, have `Cache-Control` with `private`, `no-store` or `no-cache`, depend on other header fields by `Vary`, read a session, or are streams or files. Other ready middleware of its paths stands before it, that of the script behind it.
+---@param options table `seconds`: how long an answer is given again. `query`: the parameters of the query that count, all unless given; `{}` for none. `vary`: the header fields of requests that answers depend on. `ignore_cookies`: the names of cookies that no answer depends on.
+---@return sampan.NativeMiddleware
+function app.cached(options) end
 
 --- Calls the function, which may wait, while no other handler of the process has the lock, on any worker; on PostgreSQL no handler of any process. It returns what the function returns. The lock is free again when the function has ended or failed, or its request was given up, and what it wrote is on disk. Where the lock is not free in time, it is an error with the `code` `lock_timeout` that answers 503. A handler must not ask for a lock that it has.
 ---@param name string The name of the lock, 1 to 1024 bytes: `import:7`.

@@ -29,7 +29,9 @@ pub fn packages(name: &str, packages: &[&str], proof: &str) -> Option<PathBuf> {
     folder.join(proof).exists().then_some(folder)
 }
 
-fn install(folder: &Path, packages: &[&str]) -> Option<()> {
+/// Installs these packages in a folder, and those that its `package.json` names; nothing where npm or its registry is
+/// not there.
+pub fn install(folder: &Path, packages: &[&str]) -> Option<()> {
     fs::create_dir_all(folder).ok()?;
     let status = Command::new("npm")
         .args(["install", "--ignore-scripts", "--no-package-lock"])

@@ -1,9 +1,8 @@
 //! Packages from npm as people use them: `tests/packages` runs Hono, itty-router, zod, Preact and React, with nothing
 //! bundled.
 
-use sampan_testkit::{Case, CaseEngine};
+use sampan_testkit::{Case, CaseEngine, npm};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// A folder with the project and its packages; nothing where npm or its registry is not there.
 fn folder(root: &Path) -> Option<PathBuf> {
@@ -19,18 +18,8 @@ fn folder(root: &Path) -> Option<PathBuf> {
         let name = path.file_name().expect("a name");
         std::fs::copy(&path, out.join(name)).expect("copied");
     }
-    let installed = Command::new("npm")
-        .args([
-            "install",
-            "--ignore-scripts",
-            "--no-package-lock",
-            "--no-audit",
-        ])
-        .args(["--no-fund", "--fetch-retries=1", "--loglevel=error"])
-        .current_dir(&out)
-        .status()
-        .is_ok_and(|status| status.success());
-    installed.then_some(out)
+    npm::install(&out, &[])?;
+    Some(out)
 }
 
 #[test]

@@ -3,6 +3,8 @@
 
 #[path = "specs/databases.rs"]
 mod databases;
+#[path = "specs/exceptions.rs"]
+mod exceptions;
 #[path = "specs/platforms.rs"]
 mod platforms;
 #[path = "specs/slow.rs"]

@@ -2,6 +2,7 @@
 //! of two versions accepts `tests/types/right.ts` and `serve_right.ts`, and refuses each marked line of `wrong.ts` and
 //! `serve_wrong.ts`.
 
+use sampan_testkit::npm;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -35,18 +36,8 @@ fn folder(root: &Path) -> Option<PathBuf> {
         format!("declare module \"sampan\" {{\n{serve}}}\n"),
     )
     .expect("written");
-    let installed = Command::new("npm")
-        .args([
-            "install",
-            "--ignore-scripts",
-            "--no-package-lock",
-            "--no-audit",
-        ])
-        .args(["--no-fund", "--fetch-retries=1", "--loglevel=error"])
-        .current_dir(&out)
-        .status()
-        .is_ok_and(|status| status.success());
-    installed.then_some(out)
+    npm::install(&out, &[])?;
+    Some(out)
 }
 
 #[test]

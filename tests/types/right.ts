@@ -12,6 +12,9 @@ app.get("/users/:id/posts/:post", (req) => {
 });
 app.get("/files/*path", (req) => req.params.path);
 app.get("/rest/*", (req) => req.params["*"]);
+app.get("/@:user/{:w}x{:h}/:name.:ext", ({ params: { user, w, h, name, ext } }) => user + w + h + name + ext);
+app.post("/items/:id:cancel/{:n}:x.:y", ({ params: { id, n, y } }) => id + n + y);
+app.host("api.example.org", (api) => { api.get("/users/:id.json", (req) => req.params.id); });
 app.get("/version", { version: "1.0" });
 app.get("/list", [1, 2, 3]);
 app.get("/text", "hello");

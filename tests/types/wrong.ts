@@ -2,6 +2,10 @@
 import { app, db, env, type SampanRequest, upgrade } from "sampan";
 // @ts-expect-error a parameter that the pattern does not have
 app.get("/users/:id", (req) => req.params.name);
+// @ts-expect-error text beside a parameter is no part of its name
+app.get("/:id.json", (req) => req.params["id.json"]);
+// @ts-expect-error a colon behind a word is text
+app.post("/:id:cancel", (req) => req.params.cancel);
 // @ts-expect-error a handler that returns a function
 app.get("/f", () => () => 1);
 // @ts-expect-error a handler that takes too much

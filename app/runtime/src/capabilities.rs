@@ -9,6 +9,7 @@ use crate::hooks;
 use crate::lane::settings as lane;
 use crate::metrics::settings as metrics;
 use crate::sandbox::settings as sandbox;
+use crate::worker::timers;
 use sampan_db::{DatabaseConfig, make_own_tables};
 use sampan_host::capability::{self, Capability, ProjectSettings};
 use sampan_host::database::OwnTable;
@@ -20,6 +21,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 /// All of them, in the order in which their sections and their functions are shown.
 static CAPABILITIES: &[&Capability] = &[
     &SERVER,
+    &timers::CAPABILITY,
     &sampan_log::CAPABILITY,
     &sampan_db::CAPABILITY,
     &sampan_backup::CAPABILITY,

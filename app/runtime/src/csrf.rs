@@ -3,7 +3,8 @@
 
 use sampan_host::{Error, Guard, GuardStep, RequestView, Settings};
 use sampan_middleware::Csrf;
-use sampan_serve::routing::pattern::{Pattern, normal_form};
+use sampan_serve::routing::normal_form::normal_form;
+use sampan_serve::routing::pattern::Pattern;
 
 /// The protection as `[csrf]` configures it.
 #[derive(Clone, Debug)]

@@ -10,6 +10,7 @@ use std::rc::Rc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use tokio::sync::Notify;
 
 /// The functions that stand beside routes and middleware.
 pub(crate) static MODULE: Module = Module {
@@ -41,6 +42,10 @@ pub(crate) struct Hooks {
     is_closed: Cell<bool>,
     /// True once those that run before the isolate serves have run.
     has_started: Cell<bool>,
+    /// Wakes those that wait for that.
+    start_ended: Notify,
+    /// True once those that run when the isolate ends have begun.
+    is_ending: Cell<bool>,
 }
 
 struct StartHook {
@@ -113,7 +118,7 @@ impl Hooks {
     ) -> Result<(), Error> {
         let hooks = self.start.take();
         if hooks.is_empty() {
-            self.has_started.set(true);
+            self.end_start();
             return Ok(());
         }
         let is_first = !once.swap(true, Ordering::SeqCst);
@@ -124,18 +129,37 @@ impl Hooks {
                 unless_ending(ending, run).await?;
             }
         }
-        self.has_started.set(true);
+        self.end_start();
         Ok(())
     }
 
-    /// Reports whether those that run before the isolate serves have run.
-    pub(crate) fn has_started(&self) -> bool {
-        self.has_started.get()
+    /// Takes note that those that run before the isolate serves have run.
+    pub(crate) fn end_start(&self) {
+        self.has_started.set(true);
+        self.start_ended.notify_waiters();
+    }
+
+    /// Waits until those that run before the isolate serves have run.
+    pub(crate) async fn wait_until_started(&self) {
+        while !self.has_started.get() {
+            self.start_ended.notified().await;
+        }
+    }
+
+    /// Takes note that those that run when the isolate ends begin.
+    pub(crate) fn begin_end(&self) {
+        self.is_ending.set(true);
+    }
+
+    /// Reports whether those that run when the isolate ends have begun.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.is_ending.get()
     }
 
     /// Runs what is to run when the isolate ends. Those that fail do not keep others from running; `report` hears of
     /// them.
     pub(crate) async fn stop(&self, gate: &Rc<Gate>, time_max: Duration, report: impl Fn(&Error)) {
+        self.begin_end();
         for function in self.stop.take() {
             let limit = TimeLimit(time_max, "shutdown_millis_max");
             if let Err(error) = run("", gate, function, limit).await {

@@ -48,12 +48,12 @@ pub use local_app::{LocalApp, LocalRun, LocalScript};
 pub use metrics::panics::count_panics;
 pub use migrations::migrations_in;
 pub use program::development::Development;
-pub use program::embedding::{ContextSetup, Embedding, modules_with};
+pub use program::embedding::{ContextSetup, Embedding, UnawaitedErrors, modules_with};
 pub use program::hosted::{Host, HostedWorker};
-pub use reload::control::{
-    Control, ControlAnswer, ControlOutcome, ControlRequest, ask_servers,
-    listen as listen_for_control, server_pids,
+pub use reload::control::client::{
+    ControlAnswer, ControlOutcome, ControlRequest, ask_servers, server_pids,
 };
+pub use reload::control::server::{Control, listen as listen_for_control};
 pub use reload::requests::{ReloadInbox, ReloadOutcome, ReloadRequests};
 pub use reload::swap::{Reloaded, Reloader};
 pub use sandbox::confinement::Confinement;

@@ -219,10 +219,7 @@ impl LocalApp {
             id: PROJECT_ID,
             place: 0,
             is_trial: false,
-            generation: Arc::new(Generation {
-                config: Arc::clone(&config),
-                state: state.clone(),
-            }),
+            generation: Arc::new(Generation::new(Arc::clone(&config), state.clone())),
             unsent: UnsentBytes::new(&limits),
             parking: None,
             limits: Arc::clone(&limits),

@@ -147,10 +147,16 @@ impl Setup {
         threads: usize,
         storage: Option<&BenchStorage>,
     ) -> Result<PeerServer, String> {
-        let installed = self.installed.iter().find(|(one, _)| one.id == peer.id);
-        let (_, installed) = installed.ok_or("it is not installed")?;
+        let installed = self.installed(peer)?;
         PeerServer::start(peer, installed, placement, threads, storage, &self.logs)
             .map_err(|fault| format!("does not start: {fault}"))
+    }
+
+    /// Returns what starts one of them.
+    pub(crate) fn installed(&self, peer: &Peer) -> Result<&Installed, String> {
+        let installed = self.installed.iter().find(|(one, _)| one.id == peer.id);
+        let (_, installed) = installed.ok_or("it is not installed")?;
+        Ok(installed)
     }
 }
 

@@ -3,20 +3,18 @@
 //! Each measurement has a server and a database of its own: no reads suffer from earlier writes of others, and a server
 //! that writes more does not pay for it in later runs. After it the rows are counted.
 
-use std::path::Path;
-
 use clap::Args;
 
 use crate::Error;
 use crate::load::load;
 use crate::measure::before;
 use crate::measure::case::{CONNECTIONS, LoadCase};
-use crate::measure::setup::{self, SuiteOptions};
-use crate::measure::{self, DatabaseFigures, Sample, Series, Skipped, sample};
+use crate::measure::setup::{self, Setup, SuiteOptions};
+use crate::measure::{self, DatabaseFigures, Sample, Series, sample};
 use crate::peers::placement::Placement;
 use crate::peers::server::PeerServer;
 use crate::peers::storage::{BenchStorage, Durability};
-use crate::peers::{DB_PEERS, Installed, Peer};
+use crate::peers::{DB_PEERS, Peer};
 use crate::report;
 use crate::report::targets;
 use crate::routes::check;
@@ -68,14 +66,8 @@ pub(crate) struct DbOptions {
 /// When taskset is missing, our executable does not build, or the results cannot be written.
 pub(crate) fn db(options: &DbOptions) -> Result<bool, Error> {
     let mut setup = options.suite.prepare(DB_PEERS, &options.only)?;
-    let bench = Bench {
-        root: &setup.root,
-        folder: &setup.folder,
-        logs: &setup.logs,
-        installed: &setup.installed,
-        seconds: options.seconds,
-    };
-    let series = bench.run(&cases(options), options.rounds, &mut setup.skipped);
+    let (rounds, seconds) = (options.rounds, options.seconds);
+    let series = run(&mut setup, &cases(options), rounds, seconds);
     if options.suite.before.is_some() {
         return Ok(before::print(&series));
     }
@@ -128,80 +120,51 @@ fn conditions(options: &DbOptions) -> [(&'static str, String); 2] {
     [("workers", placed), ("load", load)]
 }
 
-/// The folders and servers of the benchmark.
-pub(super) struct Bench<'a> {
-    pub(super) root: &'a Path,
-    /// The folder for the databases.
-    pub(super) folder: &'a Path,
-    pub(super) logs: &'a Path,
-    pub(super) installed: &'a [(&'static Peer, Installed)],
-    pub(super) seconds: u32,
+/// In each round one case after the other, in it one peer after the other.
+pub(super) fn run(setup: &mut Setup, cases: &[LoadCase], rounds: u32, seconds: u32) -> Vec<Series> {
+    let mut series = Vec::new();
+    for &case in cases {
+        let able = setup.installed.iter();
+        let able = able.filter(|(peer, _)| peer.routes.contains(&case.route));
+        series.extend(able.map(|(peer, _)| Series::new(peer, case)));
+    }
+    let mut skipped = Vec::new();
+    let series = measure::rounds(series, rounds, &mut skipped, |one, round| {
+        measure(setup, one.peer, one.case, round, seconds)
+    });
+    setup.skipped.append(&mut skipped);
+    series
 }
 
-impl Bench<'_> {
-    /// In each round one case after the other, in it one peer after the other.
-    pub(super) fn run(
-        &self,
-        cases: &[LoadCase],
-        rounds: u32,
-        skipped: &mut Vec<Skipped>,
-    ) -> Vec<Series> {
-        let mut series = Vec::new();
-        for &case in cases {
-            let able = self
-                .installed
-                .iter()
-                .filter(|(peer, _)| peer.routes.contains(&case.route));
-            series.extend(able.map(|(peer, _)| Series::new(peer, case)));
-        }
-        measure::rounds(series, rounds, skipped, |one, round| {
-            let installed = self
-                .installed
-                .iter()
-                .find(|(peer, _)| peer.id == one.peer.id);
-            let (peer, installed) = installed.ok_or("it is not installed")?;
-            self.measure(peer, installed, one.case, round)
-        })
+/// One measurement, from an empty folder to the counting of the rows.
+fn measure(
+    setup: &Setup,
+    peer: &'static Peer,
+    case: LoadCase,
+    round: u32,
+    seconds: u32,
+) -> Result<Sample, String> {
+    let durability = case.durability.ok_or("it needs a durability")?;
+    let storage = BenchStorage::new(&setup.root, &setup.folder, durability);
+    let storage = storage.map_err(|error| format!("no folder for its database: {error}"))?;
+    let threads = case.threads as usize;
+    let placement = Placement::here(threads);
+    let server = setup.start_with(peer, &placement, threads, Some(&storage))?;
+    check::check(server.address(), case.route)?;
+    let load = |seconds| load(&setup.root, &placement, server.address(), case, seconds);
+    let warmed = load(WARM_UP_SECONDS)?;
+    let mut sample = sample(&server, round, || load(seconds))?;
+    let (file_bytes, wal_bytes) = storage.bytes();
+    sample.database = Some(DatabaseFigures {
+        rows_per_second: sample.seen.per_second * case.route.rows() as f64,
+        file_bytes,
+        wal_bytes,
+    });
+    if routes::EVENTS.contains(&case.route) {
+        let acknowledged = warmed.fulfilled() + sample.seen.fulfilled();
+        audit(&server, case, rows::SEEDED, acknowledged)?;
     }
-
-    /// One measurement, from an empty folder to the counting of the rows.
-    fn measure(
-        &self,
-        peer: &Peer,
-        installed: &Installed,
-        case: LoadCase,
-        round: u32,
-    ) -> Result<Sample, String> {
-        let durability = case.durability.ok_or("it needs a durability")?;
-        let storage = BenchStorage::new(self.root, self.folder, durability);
-        let storage = storage.map_err(|error| format!("no folder for its database: {error}"))?;
-        let threads = case.threads as usize;
-        let placement = Placement::here(threads);
-        let server = PeerServer::start(
-            peer,
-            installed,
-            &placement,
-            threads,
-            Some(&storage),
-            self.logs,
-        )
-        .map_err(|fault| format!("does not start: {fault}"))?;
-        check::check(server.address(), case.route)?;
-        let load = |seconds| load(self.root, &placement, server.address(), case, seconds);
-        let warmed = load(WARM_UP_SECONDS)?;
-        let mut sample = sample(&server, round, || load(self.seconds))?;
-        let (file_bytes, wal_bytes) = storage.bytes();
-        sample.database = Some(DatabaseFigures {
-            rows_per_second: sample.seen.per_second * case.route.rows() as f64,
-            file_bytes,
-            wal_bytes,
-        });
-        if routes::EVENTS.contains(&case.route) {
-            let acknowledged = warmed.fulfilled() + sample.seen.fulfilled();
-            audit(&server, case, rows::SEEDED, acknowledged)?;
-        }
-        Ok(sample)
-    }
+    Ok(sample)
 }
 
 /// Counts the rows, of which so many were there, or adds up what updates changed: what was acknowledged must be there,

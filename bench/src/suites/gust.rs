@@ -113,16 +113,10 @@ fn serve(
 
 /// `POST /write` of examples/bench_db, as in `bench db`: each measurement with a fresh server and a fresh database.
 fn write(options: &GustOptions, setup: &mut Setup) -> Vec<Series> {
-    let bench = db::Bench {
-        root: &setup.root,
-        folder: &setup.folder,
-        logs: &setup.logs,
-        installed: &setup.installed,
-        seconds: options.shared.seconds,
-    };
     let case = LoadCase {
         durability: Some(Durability::Normal),
         ..LoadCase::plain(Route::Write, Headers::Plain, THREADS)
     };
-    bench.run(&[case], options.shared.rounds, &mut setup.skipped)
+    let (rounds, seconds) = (options.shared.rounds, options.shared.seconds);
+    db::run(setup, &[case], rounds, seconds)
 }

@@ -15,7 +15,7 @@ use crate::peers::placement::Placement;
 use crate::peers::server::PeerServer;
 use crate::peers::storage::Durability;
 use crate::peers::stores::{PgBouncer, Postgres, StoreServer, database_url};
-use crate::peers::{Installed, POSTGRES_PEERS, Peer};
+use crate::peers::{POSTGRES_PEERS, Peer};
 use crate::report;
 use crate::report::targets;
 use crate::routes::{self, Headers, Route, check, rows};
@@ -143,21 +143,12 @@ impl Bench<'_> {
             series.extend(peers.map(|(peer, _)| Series::new(peer, case)));
         }
         rounds(series, self.options.rounds, skipped, |one, round| {
-            let mut installed = self.setup.installed.iter();
-            let found = installed.find(|(peer, _)| peer.id == one.peer.id);
-            let (peer, installed) = found.ok_or("it is not installed")?;
-            self.measure(peer, installed, one.case, round)
+            self.measure(one.peer, one.case, round)
         })
     }
 
     /// One measurement, from an empty database to the counting of the rows.
-    fn measure(
-        &self,
-        peer: &Peer,
-        installed: &Installed,
-        case: LoadCase,
-        round: u32,
-    ) -> Result<Sample, String> {
+    fn measure(&self, peer: &Peer, case: LoadCase, round: u32) -> Result<Sample, String> {
         let database = "bench";
         let run = |database: &str, sql: &str| {
             self.programs
@@ -169,7 +160,7 @@ impl Bench<'_> {
             &format!("DROP DATABASE IF EXISTS {database} WITH (FORCE)"),
         )?;
         run("postgres", &format!("CREATE DATABASE {database}"))?;
-        let server = self.start(peer, installed, database)?;
+        let server = self.start(peer, database)?;
         check::check(server.address(), case.route)?;
         run(database, "ANALYZE")?;
         let load = |seconds| {
@@ -191,18 +182,13 @@ impl Bench<'_> {
     }
 
     /// Starts a server on a database, which gets its tables first.
-    fn start(
-        &self,
-        peer: &Peer,
-        installed: &Installed,
-        database: &str,
-    ) -> Result<PeerServer, String> {
+    fn start(&self, peer: &Peer, database: &str) -> Result<PeerServer, String> {
         let port = self
             .bouncer
             .as_ref()
             .map_or(self.postgres.port, |one| one.port);
         let url = database_url(port, database);
-        let mut installed = installed.clone();
+        let mut installed = self.setup.installed(peer)?.clone();
         if peer.is_ours() {
             // It makes the tables itself.
             let pool = format!("db.connections_max={POOL}");

@@ -1,5 +1,6 @@
 //! The capability: the cache of a process, and the changes of each worker that wait for a commit.
 
+use crate::answers::{self, CachedAnswer};
 use crate::changes::{Changes, IsolateCache};
 use crate::rows::MODULE;
 use crate::settings::{CacheConfig, SECTION};
@@ -12,7 +13,7 @@ use std::sync::Arc;
 /// The cache.
 pub static CAPABILITY: Capability = Capability {
     name: "cache",
-    modules: &[&MODULE],
+    modules: &[&MODULE, &answers::MODULE],
     sections: &[&SECTION],
     process,
     restore,
@@ -23,9 +24,10 @@ pub static CAPABILITY: Capability = Capability {
 /// Makes an empty cache for each generation: code after a reload may keep values of another form.
 fn process(setup: &mut ProcessSetup<'_>) -> Result<(), String> {
     let config = CacheConfig::read(&setup.settings.of(&SECTION));
-    setup
-        .shared
-        .put(Arc::new(CacheStore::new(config.bytes_max)));
+    let values: CacheStore = CacheStore::new(config.bytes_max);
+    setup.shared.put(Arc::new(values));
+    let answers: CacheStore<CachedAnswer> = CacheStore::new(config.answers_bytes_max);
+    setup.shared.put(Arc::new(answers));
     Ok(())
 }
 
@@ -33,10 +35,15 @@ fn restore(shared: &Shared) {
     if let Some(store) = shared.get::<CacheStore>() {
         store.clear();
     }
+    if let Some(answers) = shared.get::<CacheStore<CachedAnswer>>() {
+        answers.clear();
+    }
 }
 
 fn isolate(setup: &IsolateSetup<'_>) -> Result<(), Error> {
     let missing = |what| move || Error::new(ErrorKind::Internal, format!("no {what} for a cache"));
+    let answers = setup.shared.get::<CacheStore<CachedAnswer>>();
+    setup.context.put(answers.ok_or_else(missing("memory"))?);
     setup.context.put(IsolateCache {
         store: setup.shared.get().ok_or_else(missing("memory"))?,
         changes: Changes::default(),

@@ -6,22 +6,43 @@ use sampan_host::topics::Payload;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// A value that takes room in a cache.
+pub(crate) trait Weighed {
+    /// Returns the bytes of the value.
+    fn weight(&self) -> usize;
+}
+
+impl Weighed for Payload {
+    fn weight(&self) -> usize {
+        self.bytes().len()
+    }
+}
+
 /// A value and the time until which it counts.
-#[derive(Clone, Debug)]
-pub(crate) struct Entry {
-    pub(crate) value: Arc<Payload>,
+#[derive(Debug)]
+pub(crate) struct Entry<V = Payload> {
+    pub(crate) value: Arc<V>,
     /// In the time of [`now`](crate::store::now); without one it counts until other entries need its room.
     pub(crate) until: Option<Duration>,
 }
 
+impl<V> Clone for Entry<V> {
+    fn clone(&self) -> Self {
+        Self {
+            value: Arc::clone(&self.value),
+            until: self.until,
+        }
+    }
+}
+
 /// The entries of a cache.
-pub(crate) struct Entries {
-    by_key: LinkedHashMap<Arc<str>, Entry>,
+pub(crate) struct Entries<V = Payload> {
+    by_key: LinkedHashMap<Arc<str>, Entry<V>>,
     bytes: usize,
     bytes_max: usize,
 }
 
-impl Entries {
+impl<V: Weighed> Entries<V> {
     /// Creates a cache of at most `bytes_max` bytes.
     pub(crate) fn new(bytes_max: usize) -> Self {
         Self {
@@ -32,8 +53,8 @@ impl Entries {
     }
 
     /// Returns the size that an entry counts.
-    pub(crate) fn size(key: &str, value: &Payload) -> usize {
-        key.len() + value.bytes().len() + ENTRY_BYTES
+    pub(crate) fn size(key: &str, value: &V) -> usize {
+        key.len() + value.weight() + ENTRY_BYTES
     }
 
     /// Returns the most bytes of all entries.
@@ -42,12 +63,12 @@ impl Entries {
     }
 
     /// Returns the value of a key that counts at `now`. It was used last from now on.
-    pub(crate) fn get(&mut self, key: &str, now: Duration) -> Option<Arc<Payload>> {
+    pub(crate) fn get(&mut self, key: &str, now: Duration) -> Option<Arc<V>> {
         self.entry(key, now).map(|entry| entry.value)
     }
 
     /// Returns the entry of a key, as [`Entries::get`] its value.
-    pub(crate) fn entry(&mut self, key: &str, now: Duration) -> Option<Entry> {
+    pub(crate) fn entry(&mut self, key: &str, now: Duration) -> Option<Entry<V>> {
         let entry = self.by_key.get(key)?;
         if entry.until.is_some_and(|until| until <= now) {
             self.remove(key);
@@ -60,7 +81,7 @@ impl Entries {
 
     /// Keeps a value, and removes the entries that were used the longest ago where it needs their room. A value that is
     /// larger than the cache is not kept.
-    pub(crate) fn insert(&mut self, key: Arc<str>, entry: Entry) {
+    pub(crate) fn insert(&mut self, key: Arc<str>, entry: Entry<V>) {
         self.remove(&key);
         let size = Self::size(&key, &entry.value);
         if size > self.bytes_max {

@@ -1,8 +1,10 @@
 //! A cache in the memory of the process, which all its workers share.
 //!
 //! `CacheStore` has the entries and the values that are being made. A change that may depend on writes which are not
-//! committed is kept by its worker (`changes`) until they are, so no other worker sees it before.
+//! committed is kept by its worker (`changes`) until they are, so no other worker sees it before. `answers` keeps whole
+//! answers, in a store of their own.
 
+mod answers;
 mod capability;
 mod changes;
 mod counts;

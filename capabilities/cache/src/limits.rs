@@ -2,6 +2,15 @@
 
 /// The default size of the cache of a process, in bytes.
 pub(crate) const BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// The default size of all answers that a process keeps, in bytes.
+pub(crate) const ANSWERS_BYTES_MAX: u64 = 32 * 1024 * 1024;
+/// The largest answer that is kept, in bytes: of its header fields and its body.
+pub(crate) const ANSWER_BYTES_MAX: usize = 1024 * 1024;
+/// The longest key of an answer, in bytes: its URL, and the header fields that belong to it.
+pub(crate) const ANSWER_KEY_BYTES_MAX: usize = 4096;
+/// The longest time for which no answer of a key is kept behind one that was not for all, in seconds: a single client
+/// may have brought that about.
+pub(crate) const REFUSED_SECONDS_MAX: u64 = 10;
 /// The longest key, in bytes.
 pub(crate) const KEY_BYTES_MAX: usize = 1024;
 /// The bytes that an entry counts beside its key and its value.

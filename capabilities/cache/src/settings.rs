@@ -1,6 +1,6 @@
 //! `[cache]`.
 
-use crate::limits::BYTES_MAX;
+use crate::limits::{ANSWERS_BYTES_MAX, BYTES_MAX};
 use sampan_host::settings::{Section, SettingKey, Settings};
 
 /// `[cache]`.
@@ -11,6 +11,8 @@ pub static SECTION: Section = Section {
     keys: &[
         SettingKey::size("bytes_max", 0..=1 << 40, BYTES_MAX,
             "most bytes of all entries, on all workers together; those that were used the longest ago go first"),
+        SettingKey::size("answers_bytes_max", 0..=1 << 40, ANSWERS_BYTES_MAX,
+            "most bytes of all answers that app.cached keeps, with their keys; 0 keeps none"),
     ],
 };
 
@@ -19,6 +21,8 @@ pub static SECTION: Section = Section {
 pub struct CacheConfig {
     /// The most bytes of all entries.
     pub bytes_max: usize,
+    /// The most bytes of all answers.
+    pub answers_bytes_max: usize,
 }
 
 impl CacheConfig {
@@ -26,6 +30,7 @@ impl CacheConfig {
     pub fn read(settings: &Settings) -> Self {
         Self {
             bytes_max: settings.number("bytes_max"),
+            answers_bytes_max: settings.number("answers_bytes_max"),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The cache of a process: its entries, and the values that are being made.
 
 use crate::counts::added;
-use crate::entries::{Entries, Entry};
+use crate::entries::{Entries, Entry, Weighed};
 use sampan_host::topics::Payload;
 use sampan_host::{Error, clock};
 use std::collections::HashMap;
@@ -10,31 +10,43 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 /// The end of the making of a value.
-#[derive(Clone, Debug)]
-pub(crate) enum Made {
+#[derive(Debug)]
+pub(crate) enum Made<V = Payload> {
     /// The value.
-    Value(Arc<Payload>),
+    Value(Arc<V>),
     /// The function has failed.
     Failed,
 }
 
+impl<V> Clone for Made<V> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Value(value) => Self::Value(Arc::clone(value)),
+            Self::Failed => Self::Failed,
+        }
+    }
+}
+
+/// A channel to the end of the making of a value, which closes without a word if that was given up.
+pub(crate) type Making<V = Payload> = watch::Receiver<Option<Made<V>>>;
+
 /// The answer to those who want a value.
-pub(crate) enum Begun {
+pub(crate) enum Begun<V: Weighed = Payload> {
     /// The value that is there.
-    There(Arc<Payload>),
-    /// Another handler makes it: a channel, which closes without a word if that was given up.
-    Waits(watch::Receiver<Option<Made>>),
+    There(Arc<V>),
+    /// Another handler makes it.
+    Waits(Making<V>),
     /// The right to make it.
-    Fills(Filling),
+    Fills(Filling<V>),
 }
 
 /// The cache of a process.
-pub(crate) struct CacheStore(Mutex<State>);
+pub(crate) struct CacheStore<V = Payload>(Mutex<State<V>>);
 
-struct State {
-    entries: Entries,
+struct State<V> {
+    entries: Entries<V>,
     /// The values that are being made, each with the number of its filling.
-    fillings: HashMap<Arc<str>, (u64, watch::Receiver<Option<Made>>)>,
+    fillings: HashMap<Arc<str>, (u64, Making<V>)>,
     next: u64,
     /// The keys whose values are being made for one run alone.
     alone: HashMap<Arc<str>, AloneKey>,
@@ -50,11 +62,11 @@ struct AloneKey {
 }
 
 /// The right to make a value, on one worker. Dropping it lets the next one try.
-pub(crate) struct Filling {
-    store: Arc<CacheStore>,
+pub(crate) struct Filling<V: Weighed = Payload> {
+    store: Arc<CacheStore<V>>,
     key: Arc<str>,
     number: u64,
-    sender: watch::Sender<Option<Made>>,
+    sender: watch::Sender<Option<Made<V>>>,
     /// Set if no one waits for it, because it knows of changes that the others do not see yet: the number of changes of
     /// the key after which its value is outdated.
     alone: Option<u64>,
@@ -69,7 +81,7 @@ pub(crate) fn now() -> Duration {
     }
 }
 
-impl CacheStore {
+impl<V: Weighed> CacheStore<V> {
     /// Creates an empty cache of at most `bytes_max` bytes.
     pub(crate) fn new(bytes_max: usize) -> Self {
         Self(Mutex::new(State {
@@ -80,7 +92,7 @@ impl CacheStore {
         }))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, State<V>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -90,35 +102,18 @@ impl CacheStore {
     }
 
     /// Returns the value of a key.
-    pub(crate) fn get(&self, key: &str) -> Option<Arc<Payload>> {
+    pub(crate) fn get(&self, key: &str) -> Option<Arc<V>> {
         self.lock().entries.get(key, now())
     }
 
     /// Returns the entry of a key.
-    pub(crate) fn entry(&self, key: &str) -> Option<Entry> {
+    pub(crate) fn entry(&self, key: &str) -> Option<Entry<V>> {
         self.lock().entries.entry(key, now())
     }
 
     /// Keeps a value, or removes the key. A value that is being made from what was true before is not kept then.
-    pub(crate) fn change(&self, key: &Arc<str>, entry: Option<Entry>) {
+    pub(crate) fn change(&self, key: &Arc<str>, entry: Option<Entry<V>>) {
         self.lock().change(key, entry);
-    }
-
-    /// Adds to the number of a key, and returns the sum. A key that is new counts until `until`.
-    ///
-    /// # Errors
-    /// The value is not a whole number, or the sum is too large. Nothing is changed then.
-    pub(crate) fn add(
-        &self,
-        key: &Arc<str>,
-        by: i64,
-        until: Option<Duration>,
-    ) -> Result<i64, Error> {
-        let mut state = self.lock();
-        let before = state.entries.entry(key, now());
-        let (sum, entry) = added(before.as_ref(), by, until)?;
-        state.change(key, Some(entry));
-        Ok(sum)
     }
 
     /// Removes all keys.
@@ -130,8 +125,17 @@ impl CacheStore {
         state.entries.clear();
     }
 
+    /// Returns the making of a value that is not there.
+    pub(crate) fn making(&self, key: &str) -> Option<Making<V>> {
+        let mut state = self.lock();
+        match state.entries.get(key, now()) {
+            Some(_) => None,
+            None => state.fillings.get(key).map(|(_, making)| making.clone()),
+        }
+    }
+
     /// Looks for a value, and for those who make it; has the caller make it where there are none.
-    pub(crate) fn begin(self: &Arc<Self>, key: &Arc<str>) -> Begun {
+    pub(crate) fn begin(self: &Arc<Self>, key: &Arc<str>) -> Begun<V> {
         let mut state = self.lock();
         if let Some(value) = state.entries.get(key, now()) {
             return Begun::There(value);
@@ -153,7 +157,7 @@ impl CacheStore {
     }
 
     /// Has the caller make a value for itself alone: it sees `seen` changes of the key that are not made yet.
-    pub(crate) fn begin_alone(self: &Arc<Self>, key: &Arc<str>, seen: usize) -> Filling {
+    pub(crate) fn begin_alone(self: &Arc<Self>, key: &Arc<str>, seen: usize) -> Filling<V> {
         let mut state = self.lock();
         let number = state.next;
         state.next += 1;
@@ -170,8 +174,27 @@ impl CacheStore {
     }
 }
 
-impl State {
-    fn change(&mut self, key: &Arc<str>, entry: Option<Entry>) {
+impl CacheStore {
+    /// Adds to the number of a key, and returns the sum. A key that is new counts until `until`.
+    ///
+    /// # Errors
+    /// The value is not a whole number, or the sum is too large. Nothing is changed then.
+    pub(crate) fn add(
+        &self,
+        key: &Arc<str>,
+        by: i64,
+        until: Option<Duration>,
+    ) -> Result<i64, Error> {
+        let mut state = self.lock();
+        let before = state.entries.entry(key, now());
+        let (sum, entry) = added(before.as_ref(), by, until)?;
+        state.change(key, Some(entry));
+        Ok(sum)
+    }
+}
+
+impl<V: Weighed> State<V> {
+    fn change(&mut self, key: &Arc<str>, entry: Option<Entry<V>>) {
         self.fillings.remove(key);
         if let Some(alone) = self.alone.get_mut(key) {
             alone.changes += 1;
@@ -183,14 +206,14 @@ impl State {
     }
 }
 
-impl Filling {
+impl<V: Weighed> Filling<V> {
     /// Returns the key.
     pub(crate) fn key(&self) -> &Arc<str> {
         &self.key
     }
 
     /// Gives the value to those who wait. It is kept, unless the key was changed since it was begun.
-    pub(crate) fn finish(self, entry: Entry) {
+    pub(crate) fn finish(self, entry: Entry<V>) {
         let value = Arc::clone(&entry.value);
         let mut state = self.store.lock();
         if self.is_current(&state) {
@@ -205,7 +228,7 @@ impl Filling {
     }
 
     /// Gives the value to those who wait, and does not keep it.
-    pub(crate) fn give(self, value: Arc<Payload>) {
+    pub(crate) fn give(self, value: Arc<V>) {
         self.sender.send_replace(Some(Made::Value(value)));
     }
 
@@ -215,7 +238,7 @@ impl Filling {
     }
 
     /// Reports whether the key was not changed since the filling was begun, but for the changes that its run saw.
-    fn is_current(&self, state: &State) -> bool {
+    fn is_current(&self, state: &State<V>) -> bool {
         if let Some(outdated_after) = self.alone {
             let alone = state.alone.get(&self.key);
             return alone.is_some_and(|alone| alone.changes <= outdated_after);
@@ -225,7 +248,7 @@ impl Filling {
     }
 }
 
-impl Drop for Filling {
+impl<V: Weighed> Drop for Filling<V> {
     fn drop(&mut self) {
         let mut state = self.store.lock();
         match self.alone {

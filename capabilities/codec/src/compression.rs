@@ -3,7 +3,6 @@
 //! Data is handled in pieces, and between two of them the time limit of the script is looked at. Inflating ends at the
 //! size that the caller allows, so a small text of a client cannot become a large one in memory.
 
-use crate::encodings::bytes_of;
 use crate::limits::{INFLATED_BYTES_MAX, PIECE_BYTES};
 use flate2::bufread::MultiGzDecoder;
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
@@ -105,7 +104,7 @@ fn whole(value: &Value, range: std::ops::RangeInclusive<u64>) -> Option<u64> {
 
 pub(crate) fn gzip(context: &Context, mut args: Args) -> Result<Value, Error> {
     let bounds = Bounds::of(context);
-    let data = bytes_of(args.take(0));
+    let data = args.bytes(0);
     let options = Options::read(args.take(1), &["level"], &bounds.limits)?;
     let encoder = GzEncoder::new(Vec::new(), options.level);
     given(feed(&bounds, &data, encoder)?.finish())
@@ -113,7 +112,7 @@ pub(crate) fn gzip(context: &Context, mut args: Args) -> Result<Value, Error> {
 
 pub(crate) fn deflate(context: &Context, mut args: Args) -> Result<Value, Error> {
     let bounds = Bounds::of(context);
-    let data = bytes_of(args.take(0));
+    let data = args.bytes(0);
     let options = Options::read(args.take(1), &["level", "raw"], &bounds.limits)?;
     match options.is_raw {
         true => {
@@ -129,7 +128,7 @@ pub(crate) fn deflate(context: &Context, mut args: Args) -> Result<Value, Error>
 
 pub(crate) fn gunzip(context: &Context, mut args: Args) -> Result<Value, Error> {
     let bounds = Bounds::of(context);
-    let data = bytes_of(args.take(0));
+    let data = args.bytes(0);
     let options = Options::read(args.take(1), &["bytes_max"], &bounds.limits)?;
     let found = gunzipped(&bounds, &data, options.bytes_max)?;
     Ok(found.map_or(Value::Null, Value::Bytes))
@@ -137,7 +136,7 @@ pub(crate) fn gunzip(context: &Context, mut args: Args) -> Result<Value, Error> 
 
 pub(crate) fn inflate(context: &Context, mut args: Args) -> Result<Value, Error> {
     let bounds = Bounds::of(context);
-    let data = bytes_of(args.take(0));
+    let data = args.bytes(0);
     let options = Options::read(args.take(1), &["bytes_max", "raw"], &bounds.limits)?;
     let found = inflated(&bounds, &data, &options)?;
     Ok(found.map_or(Value::Null, Value::Bytes))

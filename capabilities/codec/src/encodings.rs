@@ -17,7 +17,7 @@ const fn config(has_padding: bool) -> GeneralPurposeConfig {
 }
 
 pub(crate) fn base64_encode(mut args: Args) -> Result<Value, Error> {
-    Ok(Value::Text(PADDED.encode(bytes_of(args.take(0)))))
+    Ok(Value::Text(PADDED.encode(args.bytes(0))))
 }
 
 pub(crate) fn base64_decode(mut args: Args) -> Result<Value, Error> {
@@ -25,7 +25,7 @@ pub(crate) fn base64_decode(mut args: Args) -> Result<Value, Error> {
 }
 
 pub(crate) fn base64url_encode(mut args: Args) -> Result<Value, Error> {
-    Ok(Value::Text(FOR_URLS.encode(bytes_of(args.take(0)))))
+    Ok(Value::Text(FOR_URLS.encode(args.bytes(0))))
 }
 
 pub(crate) fn base64url_decode(mut args: Args) -> Result<Value, Error> {
@@ -33,7 +33,7 @@ pub(crate) fn base64url_decode(mut args: Args) -> Result<Value, Error> {
 }
 
 pub(crate) fn base32_encode(mut args: Args) -> Result<Value, Error> {
-    Ok(Value::Text(base32::encoded(&bytes_of(args.take(0)))))
+    Ok(Value::Text(base32::encoded(&args.bytes(0))))
 }
 
 pub(crate) fn base32_decode(mut args: Args) -> Result<Value, Error> {
@@ -42,7 +42,7 @@ pub(crate) fn base32_decode(mut args: Args) -> Result<Value, Error> {
 
 pub(crate) fn hex_encode(mut args: Args) -> Result<Value, Error> {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let bytes = bytes_of(args.take(0));
+    let bytes = args.bytes(0);
     let mut text = String::with_capacity(bytes.len() * 2);
     for byte in bytes {
         text.push(char::from(DIGITS[usize::from(byte >> 4)]));
@@ -58,15 +58,6 @@ pub(crate) fn hex_decode(mut args: Args) -> Result<Value, Error> {
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
     let bytes: Option<Vec<u8>> = pairs.iter().map(byte).collect();
     Ok(bytes_or_nothing(bytes.filter(|_| rest.is_empty())))
-}
-
-/// The bytes of an argument of [`Type::Bytes`](sampan_host::Type::Bytes).
-pub(crate) fn bytes_of(value: Value) -> Vec<u8> {
-    match value {
-        Value::Text(text) => text.into_bytes(),
-        Value::Bytes(bytes) => bytes,
-        _ => Vec::new(),
-    }
 }
 
 fn bytes_or_nothing(bytes: Option<Vec<u8>>) -> Value {

@@ -1,6 +1,5 @@
 //! Texts that stand inside of others: parts of URLs, and of HTML.
 
-use crate::encodings::bytes_of;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 use sampan_host::{Args, Error, Value};
 
@@ -12,7 +11,7 @@ pub(crate) const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'~');
 
 pub(crate) fn url_encode(mut args: Args) -> Result<Value, Error> {
-    let bytes = bytes_of(args.take(0));
+    let bytes = args.bytes(0);
     Ok(Value::Text(percent_encode(&bytes, RESERVED).to_string()))
 }
 

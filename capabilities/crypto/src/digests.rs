@@ -28,9 +28,9 @@ pub(crate) fn hmac(mut args: Args) -> Result<Value, Error> {
         "sha512" => mac::HMAC_SHA512,
         "sha1" => mac::HMAC_SHA1_FOR_LEGACY_USE_ONLY,
         other => {
-            let known = "\"sha256\", \"sha384\", \"sha512\" and \"sha1\"";
+            let known = ["sha256", "sha384", "sha512", "sha1"];
             let place = "argument 1 (algorithm)";
-            return Err(names::unknown("algorithm", place, other, known));
+            return Err(names::unknown("algorithm", place, other, &known));
         }
     };
     let key = mac::Key::new(algorithm, &bytes_of(args.take(1)));

@@ -59,11 +59,7 @@ impl Calls {
 }
 
 pub(crate) fn each(_: &Context, mut args: Args) -> Result<Value, Error> {
-    let text = match args.take(0) {
-        Value::Text(text) => text.into_bytes(),
-        Value::Bytes(bytes) => bytes,
-        _ => Vec::new(),
-    };
+    let text = args.bytes(0);
     let mut calls = Calls::new(&mut args, 1, ErrorKind::Script)?;
     let mut rest = &text[..];
     let mut step = Step::Called;

@@ -11,6 +11,7 @@ pub use partial::PartialCopy;
 
 use crate::config::DatabaseConfig;
 use crate::sqlite::error::words;
+use crate::sqlite::open::folder_of;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
 use sampan_host::{Error, ErrorKind};
@@ -293,13 +294,6 @@ pub(crate) fn immutable(path: &Path) -> OsString {
     }
     uri.extend(b"?immutable=1");
     OsString::from_vec(uri)
-}
-
-fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    }
 }
 
 pub(crate) fn with_ending(path: &Path, ending: &str) -> PathBuf {

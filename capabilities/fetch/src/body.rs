@@ -184,11 +184,7 @@ pub(crate) fn poll_some(
 
 /// `decode(text)`
 pub(crate) fn decode(context: &Context, mut args: Args) -> Result<Value, Error> {
-    let source = match args.take(0) {
-        Value::Text(text) => text.into_bytes(),
-        Value::Bytes(bytes) => bytes,
-        _ => Vec::new(),
-    };
+    let source = args.bytes(0);
     let depth_max = context.get::<ScriptLimits>().map_or_else(
         || ScriptLimits::default().json_depth_max,
         |limits| limits.json_depth_max,

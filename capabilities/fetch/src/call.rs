@@ -87,11 +87,7 @@ pub(crate) fn make(context: &Context, mut args: Args) -> Result<Value, Error> {
 }
 
 fn write(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
-    let bytes = match args.take(0) {
-        Value::Bytes(bytes) => bytes,
-        Value::Text(text) => text.into_bytes(),
-        _ => Vec::new(),
-    };
+    let bytes = args.bytes(0);
     let sent = this(context, &args).and_then(|call| Ok(call.upload()?.send(context, bytes)));
     Box::pin(async move {
         sent?.await?;

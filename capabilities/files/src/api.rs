@@ -76,14 +76,6 @@ const DATA: Param = param!("data": Type::Bytes, "The content.");
 const READING_OPTIONS: Param =
     param!("options"? Type::Map, "`from = \"project\"`: the path is below the project's folder.");
 
-fn taken(data: Value) -> Vec<u8> {
-    match data {
-        Value::Text(text) => text.into_bytes(),
-        Value::Bytes(bytes) => bytes,
-        _ => Vec::new(),
-    }
-}
-
 fn read(context: &Context, mut args: Args) -> Result<Value, Error> {
     let (storage, path) = (storage(context)?, args.text(0));
     let bytes_max = INLINE_BYTES_MAX;
@@ -124,14 +116,14 @@ fn beside(
 }
 
 fn write(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
-    let (path, bytes) = (args.text(0), taken(args.take(1)));
+    let (path, bytes) = (args.text(0), args.bytes(1));
     beside(context, move |storage| {
         storage.write(&path, &bytes).map(|()| Value::Null)
     })
 }
 
 fn append(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
-    let (path, bytes) = (args.text(0), taken(args.take(1)));
+    let (path, bytes) = (args.text(0), args.bytes(1));
     beside(context, move |storage| {
         storage.append(&path, &bytes).map(|()| Value::Null)
     })

@@ -118,17 +118,12 @@ pub(crate) fn create(context: &Context, mut args: Args) -> LocalFuture<Result<Va
 }
 
 fn write(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
-    let (this, data) = (args.object::<OpenFile<File>>(context), args.take(0));
+    let (this, data) = (args.object::<OpenFile<File>>(context), args.bytes(0));
     Box::pin(async move {
         let this: Rc<OpenFile<File>> = this?.1;
         let (mut file, path) = (this.taken()?, this.path.clone());
         let file = pool::run(move || {
-            let bytes = match &data {
-                Value::Text(text) => text.as_bytes(),
-                Value::Bytes(bytes) => bytes,
-                _ => &[],
-            };
-            let written = file.write_all(bytes);
+            let written = file.write_all(&data);
             written.map_err(|error| fault(&path, &error))?;
             Ok(file)
         })

@@ -40,6 +40,18 @@ impl FailedAttempt<'_> {
     }
 }
 
+/// Logs that the end of an attempt does not count.
+#[cold]
+pub(crate) fn tell_lost(log: Option<&dyn Log>, name: &str, id: i64, attempt: u32) {
+    if let Some(log) = log {
+        let text = format!(
+            "job {name} {id}: attempt {attempt} does not count any more: it was cancelled, or another attempt has \
+             begun"
+        );
+        log.write_limited(Level::Warn, Cause::message("lost"), &Entry::text(text));
+    }
+}
+
 /// Returns the number of attempts that the jobs of a name have.
 pub(crate) fn attempts_of(desk: &Desk, name: &str) -> u32 {
     desk.policy(name).map_or(ATTEMPTS, |policy| policy.attempts)

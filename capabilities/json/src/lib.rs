@@ -69,11 +69,7 @@ fn encode(context: &Context, mut args: Args) -> Result<Value, Error> {
 }
 
 fn decode(context: &Context, mut args: Args) -> Result<Value, Error> {
-    let source = match args.take(0) {
-        Value::Text(text) => text.into_bytes(),
-        Value::Bytes(bytes) => bytes,
-        _ => Vec::new(),
-    };
+    let source = args.bytes(0);
     let mut tape = Tape::default();
     tape.read(&source, limits(context).json_depth_max)
         .map_err(|error| Error::script(error.to_string()))?;

@@ -1,12 +1,12 @@
 //! Networks from which requests are admitted.
 
-use crate::guard;
 use crate::limits::NETWORKS_MAX;
 use crate::options::Options;
 use sampan_host::log::{Cause, Entry, Level, Log};
 use sampan_host::request::Network;
 use sampan_host::{
-    Args, Context, Error, ErrorKind, Guard, GuardStep, Hint, Reader, RequestView, Value,
+    Args, Context, Error, ErrorKind, Guard, GuardStep, Hint, NativeMiddleware, Reader, RequestView,
+    Value,
 };
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -40,7 +40,10 @@ pub(crate) fn allow_ips(
     };
     let allowed = AllowedNetworks::parse(&texts)?;
     let log = context.get::<Rc<dyn Log>>().map(|log| Rc::clone(&*log));
-    Ok(guard(context, NetworkGuard { allowed, log }))
+    Ok(NativeMiddleware::guard(
+        context,
+        NetworkGuard { allowed, log },
+    ))
 }
 
 impl AllowedNetworks {

@@ -2,14 +2,13 @@
 //! list.
 
 use crate::options::{Options, wrong};
-use crate::{asking, guard};
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use sampan_host::sockets::KeptField;
 use sampan_host::{
-    Args, AskingGuard, Callback, Context, Error, ErrorKind, Guard, GuardStep, Hint, Reader,
-    RequestView, Value,
+    Args, AskingGuard, Callback, Context, Error, ErrorKind, Guard, GuardStep, Hint,
+    NativeMiddleware, Reader, RequestView, Value,
 };
 use sha2::{Digest, Sha256};
 use std::hint::black_box;
@@ -108,7 +107,10 @@ fn make(
     };
     let challenge = Challenge { scheme, field };
     match (options.function("verify")?, options.pairs(list)?) {
-        (Some(verify), None) => Ok(asking(context, ScriptAuth { challenge, verify })),
+        (Some(verify), None) => Ok(NativeMiddleware::asking(
+            context,
+            ScriptAuth { challenge, verify },
+        )),
         (None, Some(pairs)) => {
             if pairs.is_empty() {
                 let text = format!("{list} is empty, so every request would be refused");
@@ -123,7 +125,10 @@ fn make(
             let known = pairs
                 .map(|(name, secret)| (name, digest(&secret)))
                 .collect();
-            Ok(guard(context, FixedAuth { challenge, known }))
+            Ok(NativeMiddleware::guard(
+                context,
+                FixedAuth { challenge, known },
+            ))
         }
         _ => Err(Error::script(format!("either verify or {list} is needed"))),
     }
@@ -237,11 +242,11 @@ impl AskingGuard for ScriptAuth {
         })
     }
 
-    fn decide(&self, request: &dyn RequestView, returned: Value) -> Result<(), Error> {
+    fn decide(&self, request: &dyn RequestView, returned: Value) -> Result<bool, Error> {
         if is_no(&returned) {
             return Err(self.challenge.refuse(request));
         }
         request.store().put(Authenticated(returned));
-        Ok(())
+        Ok(false)
     }
 }

@@ -1,6 +1,7 @@
 //! The capability: the counts of the rate limits, which all workers share and which outlive a reload, the field `auth`
 //! that sockets keep of their requests, and the variable `csp_nonce` of templates.
 
+use crate::idempotency::{IdempotencyTables, RunningKeys};
 use crate::{MODULE, RateLimits, RateTable, SECTION, auth, csp_nonce};
 use sampan_host::Capability;
 use sampan_host::database::AppTables;
@@ -17,6 +18,9 @@ pub static CAPABILITY: Capability = Capability {
     process: |setup| {
         let before = setup.before.and_then(|before| before.get::<RateTable>());
         setup.shared.put(before.unwrap_or_default());
+        // Requests of the generation before go on.
+        let running = setup.before.and_then(|before| before.get::<RunningKeys>());
+        setup.shared.put(running.unwrap_or_default());
         Ok(())
     },
     restore: |shared| {
@@ -27,7 +31,11 @@ pub static CAPABILITY: Capability = Capability {
     isolate: |setup| {
         let rates = setup.shared.get::<RateTable>().unwrap_or_default();
         let tables = setup.worker.get::<Rc<dyn AppTables>>();
-        let server = tables.and_then(|tables| tables.waiting());
+        let server = tables.as_ref().and_then(|tables| tables.waiting());
+        setup.context.put(IdempotencyTables {
+            running: setup.shared.get::<RunningKeys>().unwrap_or_default(),
+            tables: tables.map(|tables| Rc::clone(&*tables)),
+        });
         setup.context.put(RateLimits::new(rates, server));
         if let Some(kept) = setup.context.get::<KeptFields>() {
             kept.add("auth", auth::kept);

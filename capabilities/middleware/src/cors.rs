@@ -1,10 +1,11 @@
 //! CORS (<https://fetch.spec.whatwg.org/#http-cors-protocol>): which scripts of other sites may call, and read what is
 //! answered.
 
-use crate::guard;
 use crate::options::{Options, wrong};
 use crate::origin;
-use sampan_host::{Args, Context, Error, Guard, GuardStep, Reader, RequestView, Value};
+use sampan_host::{
+    Args, Context, Error, Guard, GuardStep, NativeMiddleware, Reader, RequestView, Value,
+};
 
 const OPTIONS: &[&str] = &[
     "origins",
@@ -65,7 +66,7 @@ pub(crate) fn cors(context: &Context, args: Args, reader: &dyn Reader) -> Result
             .count("max_age", 0)?
             .map(|seconds| seconds.to_string()),
     };
-    Ok(guard(context, cors))
+    Ok(NativeMiddleware::guard(context, cors))
 }
 
 /// Names of methods or header fields as the value of a field.

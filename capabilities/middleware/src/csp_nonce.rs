@@ -55,10 +55,14 @@ impl NoncePolicy {
     }
 }
 
-/// Returns the nonce of a request; nothing where no policy has made one.
+/// Returns the nonce of a request, to be put into its answer; nothing where no policy has made one.
 fn known(request: &dyn RequestView) -> Value {
-    let known = request.store().get::<CspNonce>();
-    known.map_or(Value::Null, |known| known.0.as_str().into())
+    let Some(known) = request.store().get::<CspNonce>() else {
+        return Value::Null;
+    };
+    // The next request has another one.
+    request.mark_personal();
+    known.0.as_str().into()
 }
 
 /// `req.csp_nonce`

@@ -9,6 +9,7 @@ mod capability;
 mod cors;
 mod csp_nonce;
 mod csrf;
+mod idempotency;
 mod limits;
 mod options;
 mod origin;
@@ -25,11 +26,7 @@ pub use rate_server::SERVER_TABLES;
 pub use rate_table::RateTable;
 pub use settings::SECTION;
 
-use sampan_host::{
-    AskingGuard, Class, Context, Function, FunctionKind, Guard, Lifetime, Module, NativeMiddleware,
-    Param, Type, Value, param, row,
-};
-use std::rc::Rc;
+use sampan_host::{Function, FunctionKind, MIDDLEWARE, Module, Param, Type, param, row};
 
 /// The functions of `app` that make middleware.
 pub static MODULE: Module = Module {
@@ -84,6 +81,18 @@ pub static MODULE: Module = Module {
             ) -> Type::Object(&MIDDLEWARE), FunctionKind::Reading(auth::bearer_auth),
             "Lets only requests in that have a token (RFC 6750): 401 for all others. With `verify` it runs among the \
              script's own middleware, in its order."),
+        row!("idempotency"(
+                param!("options": Type::InPlace,
+                    "`user`: a function that is called with each request of these paths, and may wait. What it returns \
+                     says who asks: text or a whole number; only this user gets the answer again. `hours`: how long an \
+                     answer is given again (24 unless given). `required`: whether POST, PATCH, PUT and DELETE need a \
+                     key (false unless given)."),
+            ) -> Type::Object(&MIDDLEWARE), FunctionKind::Reading(idempotency::idempotency),
+            "Gives the answer to the first POST, PATCH, PUT or DELETE with an `Idempotency-Key` again to each \
+             repetition by the same user, with `Idempotent-Replayed: true` and without calling a handler. It is \
+             recorded in the app's database together with what the handler has written last. Another request with \
+             the same key is refused with 422, and one while the first still runs with 409. It runs among the \
+             script's own middleware, in its order. It works with SQLite."),
         row!("allow_ips"(
                 param!("options": Type::InPlace,
                     "`networks`: addresses and networks such as `\"10.0.0.0/8\"`; `\"unix:\"` stands for all clients \
@@ -124,25 +133,3 @@ pub static MODULE: Module = Module {
     ],
     ..Module::EMPTY
 };
-
-/// The middleware that the functions return.
-static MIDDLEWARE: Class = Class {
-    name: "NativeMiddleware",
-    variable: "middleware",
-    doc: "Ready middleware, for `app.use`.",
-    methods: &[],
-    lifetime: Lifetime::Collector,
-    is_keyed: false,
-};
-
-/// Creates middleware from a guard that asks the script.
-fn asking(context: &Context, guard: impl AskingGuard + 'static) -> Value {
-    let native = NativeMiddleware::Asking(Rc::new(guard));
-    Value::Object(context.objects().add(&MIDDLEWARE, native))
-}
-
-/// A guard as a script gets it.
-fn guard(context: &Context, guard: impl Guard + 'static) -> Value {
-    let native = NativeMiddleware::Guard(Rc::new(guard));
-    Value::Object(context.objects().add(&MIDDLEWARE, native))
-}

@@ -11,5 +11,13 @@ pub(crate) const RATE_REFUSED_MAX: usize = 16_384;
 pub(crate) const RATE_CLEAN_EVERY: u32 = 256;
 /// The most counts that are removed at a time.
 pub(crate) const RATE_CLEAN_COUNT: i64 = 512;
+/// The longest idempotency key, in bytes.
+pub(crate) const IDEMPOTENCY_KEY_BYTES_MAX: usize = 255;
+/// The longest time for which an answer is given again to an idempotency key, in hours: a year.
+pub(crate) const IDEMPOTENCY_HOURS_MAX: u32 = 8_760;
+/// The largest answer that is recorded for an idempotency key, in bytes: of its header fields and its body.
+pub(crate) const IDEMPOTENT_ANSWER_BYTES_MAX: usize = 1_048_576;
+/// The most records of idempotency keys that are removed with a new one, when their time is over.
+pub(crate) const IDEMPOTENCY_CLEAN_COUNT: i64 = 8;
 /// The longest time that a rate limit counts over, in seconds: a day.
 pub(crate) const RATE_SECONDS_MAX: u32 = 86_400;

@@ -7,11 +7,10 @@ use crate::limits::RATE_SECONDS_MAX;
 use crate::options::{Options, wrong};
 use crate::rate_server::{RateKey, ServerRates};
 use crate::rate_table::{Rate, RateTable, Taken};
-use crate::{asking, guard};
 use sampan_host::database::WaitingTables;
 use sampan_host::{
     Args, AskingGuard, Callback, Context, Error, ErrorKind, Guard, GuardDecision, GuardStep,
-    LocalFuture, Reader, RequestView, Rerun, Value,
+    LocalFuture, NativeMiddleware, Reader, RequestView, Rerun, Value,
 };
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
@@ -102,7 +101,10 @@ pub(crate) fn rate_limit(
     if options.is_function("key")?
         && let Some(key) = options.function("key")?
     {
-        return Ok(asking(context, ScriptLimit { limit, key }));
+        return Ok(NativeMiddleware::asking(
+            context,
+            ScriptLimit { limit, key },
+        ));
     }
     let key = options.text("key")?.unwrap_or_else(|| "ip".to_owned());
     let is_token = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
@@ -120,7 +122,7 @@ pub(crate) fn rate_limit(
         header,
         server,
     };
-    Ok(guard(context, limit))
+    Ok(NativeMiddleware::guard(context, limit))
 }
 
 impl Limit {
@@ -238,7 +240,9 @@ impl Guard for NativeLimit {
                 Some(refused) => Ok(refused),
                 None => server.take(limit.rate, key).await,
             };
-            let decide = move |request: &dyn RequestView| limit.decide(request, taken?);
+            let decide = move |request: &dyn RequestView| {
+                limit.decide(request, taken?).map(|()| GuardStep::Pass)
+            };
             Box::new(decide) as GuardDecision
         }))
     }
@@ -253,19 +257,20 @@ impl AskingGuard for ScriptLimit {
         Ok(Vec::new())
     }
 
-    fn decide(&self, request: &dyn RequestView, returned: Value) -> Result<(), Error> {
+    fn decide(&self, request: &dyn RequestView, returned: Value) -> Result<bool, Error> {
         match returned {
             // Nothing to count: the script lets this request pass.
-            Value::Null | Value::Bool(false) => Ok(()),
-            Value::Text(key) => self.limit.take(request, Key::Script(&key)),
-            Value::Bytes(key) => self.limit.take(request, Key::Field(&key)),
-            Value::Int(key) => self.limit.take(request, Key::Script(&key.to_string())),
+            Value::Null | Value::Bool(false) => {}
+            Value::Text(key) => self.limit.take(request, Key::Script(&key))?,
+            Value::Bytes(key) => self.limit.take(request, Key::Field(&key))?,
+            Value::Int(key) => self.limit.take(request, Key::Script(&key.to_string()))?,
             other => {
                 let found = other.type_name();
                 let text =
                     format!("the key of a rate limit must be text or a whole number, not {found}");
-                Err(Error::script(text))
+                return Err(Error::script(text));
             }
         }
+        Ok(false)
     }
 }

@@ -1,9 +1,10 @@
 //! Header fields that make browsers more careful.
 
 use crate::csp_nonce::NoncePolicy;
-use crate::guard;
 use crate::options::{Options, wrong};
-use sampan_host::{Args, Context, Error, Guard, GuardStep, Reader, RequestView, Value};
+use sampan_host::{
+    Args, Context, Error, Guard, GuardStep, NativeMiddleware, Reader, RequestView, Value,
+};
 
 const OPTIONS: &[&str] = &["csp", "frame_ancestors", "referrer_policy", "hsts"];
 /// A year.
@@ -80,7 +81,7 @@ pub(crate) fn secure_headers(
         policy,
         hsts,
     };
-    Ok(guard(context, headers))
+    Ok(NativeMiddleware::guard(context, headers))
 }
 
 impl Guard for SecureHeaders {

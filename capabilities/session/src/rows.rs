@@ -69,7 +69,8 @@ pub static MODULE: Module = Module {
                 param!("id": Type::Text, "The `id` of a session in `list`."),
             ) -> Type::Bool, FunctionKind::Waiting(end_one),
             "Ends one of the sessions that have a value under a key. Returns whether it was there: the id of a session \
-             with another value ends none. On PostgreSQL it waits."),
+             with another value ends none. On PostgreSQL it waits. With `store = \"cookie\"` it is an error, as `list` \
+             and `end_all` are."),
         row!("list"(
                 VALUES,
                 param!("current"? Type::Object(&SESSION),

@@ -207,6 +207,9 @@ impl Session {
             None => None,
         };
         let mut found = found.filter(|found| found.stored.ends > now());
+        if found.is_some() {
+            request.mark_personal();
+        }
         let (trace, _) = TraceOfRequest::of(request);
         trace.set(found.as_ref().map_or(Trace::None, Found::trace));
         let mut entries = match &found {

@@ -123,6 +123,11 @@ impl SessionChoice {
     }
 }
 
+/// Returns the change that ends a session, if it is there.
+fn ended(stored: Option<StoredSession>) -> Change {
+    stored.map_or(Change::Keep, |_| Change::Remove)
+}
+
 /// Decides what becomes of what is stored now, if anything is.
 pub type Merge<'a> = dyn FnMut(Option<StoredSession>) -> Result<Change, Error> + 'a;
 
@@ -174,15 +179,35 @@ pub trait SessionStore {
         self.change(key, merge)
     }
 
+    /// Ends a session, also where another request has given it a new id meanwhile.
+    ///
+    /// # Errors
+    /// As [`SessionStore::change`].
+    fn end(&self, key: &SessionKey, now: u64) -> Result<(), Error> {
+        let mut is_missing = false;
+        self.change(key, &mut |stored| {
+            is_missing = stored.is_none();
+            Ok(ended(stored))
+        })?;
+        if is_missing && let Some((kept, _)) = self.moved(key, now)? {
+            self.change(&kept, &mut |stored| Ok(ended(stored)))?;
+        }
+        Ok(())
+    }
+
     /// Takes note that the script has asked for a change that cannot wait: its run waits for the write connection
     /// before it begins from now on.
     fn note_write(&self) {}
 
-    /// The session that had this key until a request gave it another id.
+    /// The session that had this key until a request gave it another id, with its key.
     ///
     /// # Errors
     /// It cannot be read.
-    fn moved(&self, key: &SessionKey, now: u64) -> Result<Option<StoredSession>, Error> {
+    fn moved(
+        &self,
+        key: &SessionKey,
+        now: u64,
+    ) -> Result<Option<(SessionKey, StoredSession)>, Error> {
         let mut key = *key;
         for _ in 0..MOVES_MAX {
             let way = self.load(&key.way())?;
@@ -190,7 +215,7 @@ pub trait SessionStore {
                 break;
             };
             if let Some(found) = self.load(&next)? {
-                return Ok(Some(found));
+                return Ok(Some((next, found)));
             }
             key = next;
         }

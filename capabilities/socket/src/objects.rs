@@ -163,27 +163,19 @@ fn send(context: &Context, mut args: Args) -> Result<Value, Error> {
 
 fn send_bytes(context: &Context, mut args: Args) -> Result<Value, Error> {
     let socket = this(context, &args)?;
-    let message = SocketMessage::Bytes(Payload::Own(bytes_of(args.take(0)).into()));
+    let message = SocketMessage::Bytes(Payload::Own(args.bytes(0).into()));
     send_or_hold(context, &socket, message)
 }
 
 fn send_json(context: &Context, mut args: Args) -> Result<Value, Error> {
     let socket = this(context, &args)?;
-    let message = SocketMessage::Text(Payload::Own(bytes_of(args.take(0)).into()));
+    let message = SocketMessage::Text(Payload::Own(args.bytes(0).into()));
     send_or_hold(context, &socket, message)
-}
-
-fn bytes_of(value: Value) -> Vec<u8> {
-    match value {
-        Value::Text(text) => text.into_bytes(),
-        Value::Bytes(bytes) => bytes,
-        _ => Vec::new(),
-    }
 }
 
 fn ping(context: &Context, mut args: Args) -> Result<Value, Error> {
     let socket = this(context, &args)?;
-    let payload = bytes_of(args.take(0));
+    let payload = args.bytes(0);
     if payload.len() > PING_BYTES_MAX {
         let text = format!("a ping has at most {PING_BYTES_MAX} bytes");
         return Err(Error::script(text));

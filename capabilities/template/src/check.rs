@@ -14,10 +14,13 @@ use sampan_host::names::hint;
 /// The functions that belong to a place in a template.
 const OF_THE_LANGUAGE: [&str; 4] = ["caller", "loop", "self", "super"];
 
+/// The most faults that are told together.
+const FAULTS_MAX: usize = 50;
+
 /// Checks all templates.
 ///
 /// # Errors
-/// The first name that is not there, with its line.
+/// The names that are not there, each with its line.
 pub(crate) fn check(
     templates: &Templates,
     functions: &ScriptFunctions,
@@ -28,18 +31,48 @@ pub(crate) fn check(
         Ok(state) => state,
         Err(error) => return Err(Error::script(error.to_string())),
     };
+    let mut faults: Vec<Error> = Vec::new();
     for template in templates.all() {
-        check_names(templates, functions, environment, template)?;
+        let before = faults.len();
+        check_names(templates, functions, environment, template, &mut faults);
         let blocks = template.blocks.iter().map(|(_, block)| block);
         for program in std::iter::once(&template.main).chain(blocks) {
             for at in 0..program.ops.len() {
                 if let Err(fault) = check_operation(templates, &mut state, program, at) {
-                    return Err(fault_at(*fault, &program.source, program.lines[at]));
+                    faults.push(fault_at(*fault, &program.source, program.lines[at]));
                 }
             }
         }
+        faults[before..].sort_by_key(|fault| fault.place().map(|place| place.line));
+        if faults.len() > FAULTS_MAX {
+            break;
+        }
     }
-    Ok(())
+    all_of(faults)
+}
+
+/// Makes one error of all faults: that of the first, with the others below it.
+fn all_of(faults: Vec<Error>) -> Result<(), Error> {
+    let mut told: Vec<String> = Vec::new();
+    for fault in &faults {
+        let text = fault.to_string();
+        if !told.contains(&text) {
+            told.push(text);
+        }
+        if told.len() > FAULTS_MAX {
+            told[FAULTS_MAX] = "  (there are more)".to_owned();
+            break;
+        }
+    }
+    let Some(first) = faults.into_iter().next() else {
+        return Ok(());
+    };
+    let mut message = first.message().to_owned();
+    for other in &told[1..] {
+        message.push('\n');
+        message.push_str(other);
+    }
+    Err(first.with_message(message))
 }
 
 /// Checks the arguments of filters, and that functions are there which are called by their names.
@@ -48,9 +81,10 @@ fn check_names(
     functions: &ScriptFunctions,
     environment: &Environment<'static>,
     template: &Template,
-) -> Result<(), Error> {
+    faults: &mut Vec<Error>,
+) {
     let source = &template.main.source;
-    let fault = |text: String, line: u32| Err(fault_at(*Fault::new(text), source, line));
+    let fault = |text: String, line: u32| fault_at(*Fault::new(text), source, line);
     for used in &template.names.filters {
         let Some(signature) = signature(&used.name).filter(|_| !functions.has_filter(&used.name))
         else {
@@ -58,7 +92,7 @@ fn check_names(
         };
         let names: Vec<&str> = used.named.iter().map(|name| &**name).collect();
         if let Some(text) = signature.fault(used.positional, &names) {
-            return fault(text, used.line);
+            faults.push(fault(text, used.line));
         }
     }
     for used in &template.names.functions {
@@ -75,10 +109,9 @@ fn check_names(
                 "unknown function: there is no function {name}{}",
                 hint(name, known)
             );
-            return fault(text, used.line);
+            faults.push(fault(text, used.line));
         }
     }
-    Ok(())
 }
 
 fn check_operation(

@@ -227,17 +227,6 @@ pub fn label(status: u16) -> &'static str {
     }
 }
 
-/// Returns the message for the client about an unhandled error: its message where that describes the client's own
-/// fault, else the label
-/// of its status.
-pub fn public_message(error: &Error) -> &str {
-    if error.kind().is_public() && !error.message().is_empty() {
-        error.message()
-    } else {
-        label(error.kind().status())
-    }
-}
-
 /// Appends the body of the server's own answer: `{"error": "..."}`.
 pub fn write_error(out: &mut Vec<u8>, message: &str) {
     out.extend_from_slice(b"{\"error\":");
@@ -248,7 +237,6 @@ pub fn write_error(out: &mut Vec<u8>, message: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ErrorKind;
 
     #[test]
     fn names_of_downloads_are_quoted_and_encoded() {
@@ -297,13 +285,5 @@ mod tests {
             Some("/gr%C3%B6%C3%9Fe%20x?a=%20")
         );
         assert!(location(b"/a\r\nX-Evil: 1").is_err());
-    }
-
-    #[test]
-    fn messages_reach_the_client_only_where_the_fault_is_its_own() {
-        let told = |kind| public_message(&Error::new(kind, "why")).to_owned();
-        assert_eq!(told(ErrorKind::Status(409)), "why");
-        assert_eq!(told(ErrorKind::Script), "internal error");
-        assert_eq!(told(ErrorKind::Stopped), "service unavailable");
     }
 }

@@ -115,7 +115,7 @@ impl LaneRule {
 pub struct RouteDef {
     /// The method in capitals; `None` for `app.all`.
     pub method: Option<String>,
-    /// The pattern: `/users/:id`, `/files/*rest`.
+    /// The pattern: `/users/:id`, `/files/*rest`; behind its host where it has one: `api.example.org/users/:id`.
     pub pattern: String,
     /// The handler.
     pub handler: HandlerId,
@@ -170,6 +170,8 @@ pub struct GuardDef {
     pub pattern: String,
     /// The guard.
     pub guard: Rc<dyn Guard>,
+    /// The number of the script's own middleware that was declared before it.
+    pub behind: usize,
     /// The place of the declaration.
     pub place: Option<Place>,
 }

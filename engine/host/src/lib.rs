@@ -26,13 +26,16 @@ pub mod sources;
 pub mod store;
 mod tables;
 pub mod value;
+mod whole_answer;
 
 pub use offers::topics::carrier;
 pub use offers::{
     attached, database, effects, events, fetch, health, jobs, log, mails, memberships, metrics,
     page_log, pages, renderer, sealer, sockets, statement_text, texts, topics, trace,
 };
-pub use run::{background, current_run, isolation, limits, outbox, samples, stopper, watch};
+pub use run::{
+    background, current_run, isolation, limits, low_priority, outbox, samples, stopper, watch,
+};
 pub use tables::{Args, Prompt, ends, javascript, module, names, objects, reader, refusals, words};
 
 pub use background::Background;
@@ -45,7 +48,7 @@ pub use engine::{
 };
 pub use error::{Details, Error, ErrorKind, Hint, Place};
 pub use future::LocalFuture;
-pub use guard::{AskingGuard, Guard, GuardDecision, GuardStep, NativeMiddleware};
+pub use guard::{AskingGuard, Guard, GuardDecision, GuardStep, MIDDLEWARE, NativeMiddleware};
 pub use isolation::{Isolation, Rerun};
 pub use limits::ScriptLimits;
 pub use module::{Context, Function, FunctionKind, Module, Param, RowOwner, Type};

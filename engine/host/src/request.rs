@@ -5,15 +5,18 @@ mod accept;
 mod body;
 pub(crate) mod cookies;
 mod hooks;
+mod keeping;
 pub mod multipart;
 mod network;
 mod origins;
 
+pub use crate::whole_answer::WholeAnswer;
 pub use accept::{
     AcceptedCodings, Coding, FULL_QUALITY, NotAcceptable, Quality, prefers_html, quality,
 };
 pub use body::{BodySource, already_read, not_here};
 pub use hooks::{AnswerHook, AnswerHooks, HookStep};
+pub use keeping::{AnswerKeeper, AnswerPlans, AnswerRecorder, KeptHead};
 pub use network::Network;
 pub use origins::is_own_origin;
 
@@ -98,6 +101,19 @@ pub trait RequestView {
     /// As [`RequestView::add_header`].
     fn default_header(&self, name: &str, value: &[u8]) -> Result<(), Error> {
         self.add_header(name, value)
+    }
+
+    /// Returns what capabilities may do with the answer as a whole; `None` where there is no such answer.
+    fn whole_answer(&self) -> Option<&dyn AnswerPlans> {
+        None
+    }
+
+    /// Notes that the answer is made for this client alone, so that none keeps it for others: the handler has read a
+    /// session, or another value that no other request has.
+    fn mark_personal(&self) {
+        if let Some(plans) = self.whole_answer() {
+            plans.mark_personal();
+        }
     }
 
     /// Reports whether the head of the answer is complete: no header field can be added, and no [`AnswerHook`] is

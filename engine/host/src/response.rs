@@ -1,6 +1,7 @@
 //! The sink of a script's answer.
 
 use crate::error::Error;
+use crate::whole_answer::WholeAnswer;
 use std::task::{Context, Poll};
 
 /// Receives the answer of one request. An engine calls it after the handler has returned, in any order.
@@ -40,8 +41,16 @@ pub trait ResponseSink {
     /// Makes the body a stream, sent chunk by chunk as it is produced.
     fn stream(&mut self, body: Box<dyn StreamedBody>);
 
+    /// Takes note that the handler chose this answer, although it is empty: that it returned nothing is no mistake.
+    fn chosen(&mut self) {}
+
     /// Forgets everything, so that another answer can be written.
     fn reset(&mut self);
+
+    /// Copies what was written; `None` for streams and files.
+    fn written(&self) -> Option<WholeAnswer> {
+        None
+    }
 }
 
 /// A body that is produced while it is sent.

@@ -53,6 +53,16 @@ impl Value {
         Self::Map(vec![("json".to_owned(), json)])
     }
 
+    /// The bytes of a value of [`Type::Bytes`](crate::Type::Bytes) or [`Type::Json`](crate::Type::Json); none of
+    /// another.
+    pub fn into_bytes(self) -> Vec<u8> {
+        match self {
+            Self::Text(text) => text.into_bytes(),
+            Self::Bytes(bytes) => bytes,
+            _ => Vec::new(),
+        }
+    }
+
     /// The member called `name`, if this is a map that has it.
     pub fn get(&self, name: &str) -> Option<&Value> {
         match self {

@@ -264,9 +264,13 @@ pub(crate) enum Decision {
 
 struct TicketFate {
     decision: Cell<Decision>,
+    /// Makes the answer that is sent in the place of the response, where that is not the handler's own.
+    replacement: Cell<Option<Replacement>>,
     /// The connection that holds the response.
     waker: RefCell<Option<Waker>>,
 }
+
+type Replacement = Box<dyn FnOnce() -> Response>;
 
 /// Keeps a held response back. See [`Ticket::new`].
 pub struct Ticket(Rc<TicketFate>);
@@ -280,9 +284,37 @@ impl Ticket {
     pub fn new() -> (Ticket, Seal) {
         let fate = Rc::new(TicketFate {
             decision: Cell::new(Decision::Undecided),
+            replacement: Cell::new(None),
             waker: RefCell::new(None),
         });
         (Ticket(fate.clone()), Seal(fate))
+    }
+
+    /// Has this answer sent in the place of the response, if it is replaced, and not that of [`Handler::error`].
+    #[must_use]
+    pub fn or_else(self, replacement: impl FnOnce() -> Response + 'static) -> Ticket {
+        self.0.replacement.set(Some(Box::new(replacement)));
+        self
+    }
+
+    /// Changes the answer that [`Ticket::or_else`] has given, if it is sent.
+    #[must_use]
+    pub fn map_else(self, change: impl FnOnce(&mut Response) + 'static) -> Ticket {
+        let Some(replacement) = self.0.replacement.take() else {
+            return self;
+        };
+        self.or_else(move || {
+            let mut response = replacement();
+            change(&mut response);
+            response
+        })
+    }
+
+    pub(crate) fn replacement(&self, status: u16, handler: &dyn Handler) -> Response {
+        match self.0.replacement.take() {
+            Some(replacement) => replacement(),
+            None => handler.error(status, None),
+        }
     }
 
     pub(crate) fn decision(&self) -> Decision {

@@ -161,7 +161,7 @@ pub async fn decided(handler: &dyn Handler, mut answer: Answer) -> Answer {
             Answer::Held(response, ticket) => {
                 let decision = std::future::poll_fn(|cx| ticket.poll(cx)).await;
                 return Answer::Now(match decision {
-                    Decision::Replaced(status) => handler.error(status, None),
+                    Decision::Replaced(status) => ticket.replacement(status, handler),
                     _ => response,
                 });
             }

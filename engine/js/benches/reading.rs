@@ -1,6 +1,6 @@
 //! The cost of a row that reads 50 records of 4 texts where they lie: `cargo bench -p sampan-js --bench reading`.
 
-use sampan_host::{Module, ScriptLimits};
+use sampan_host::Module;
 use sampan_js::Js;
 
 // As the server has it.
@@ -20,10 +20,7 @@ app.get('/', (req) => {
 });";
 
 fn main() {
-    let limits = ScriptLimits {
-        script_millis_max: 60_000,
-        ..ScriptLimits::default()
-    };
+    let limits = sampan_rig::patient_limits();
     let files = [("app.js", SOURCE)];
     let app = sampan_rig::load("app.js", &files, MODULES, limits, Js::load);
     sampan_rig::time_reading(&app.expect("the script loads"));

@@ -1,6 +1,6 @@
 //! The cost of rendering templates, without HTTP around it: `cargo bench -p sampan-js --bench templates`.
 
-use sampan_host::{Module, ScriptLimits};
+use sampan_host::Module;
 use sampan_js::Js;
 use sampan_template::{ANSWERS, TemplateStore, Templates};
 use std::sync::Arc;
@@ -23,10 +23,7 @@ app.get('/full', () => render('full.html', { title: 'Users', user: 'Ada', rows }
 app.get('/same', () => html('<p>as long as it takes</p>'));";
 
 fn main() {
-    let limits = ScriptLimits {
-        script_millis_max: 60_000,
-        ..ScriptLimits::default()
-    };
+    let limits = sampan_rig::patient_limits();
     let pages = sampan_rig::PAGES.iter();
     let pages = pages.map(|(name, text)| (*name, text.as_bytes().to_vec()));
     let templates = Arc::new(Templates::compile(pages).expect("templates"));

@@ -328,10 +328,7 @@ fn a_long_array_is_sorted_as_a_short_one() {
           for (let i = 1; i < copy.length - 1; i++) ok &&= String(copy[i - 1]) <= String(copy[i]) && \
            Object.is(copy[i], place[i]);
           return [ok, copy.at(-1) === undefined, copy.at(-2)]; });";
-    let limits = ScriptLimits {
-        script_millis_max: 60_000,
-        ..ScriptLimits::default()
-    };
+    let limits = sampan_rig::patient_limits();
     let app = load_with(&[("app.js", source)], limits).expect("it loads");
     assert_eq!(app.text(get("/?n=1000")), r#"[true,true,"x"]"#);
     assert_eq!(app.text(get("/?n=50100")), r#"[true,true,"x"]"#);
@@ -788,10 +785,7 @@ fn guarded_builtins_do_their_work() {
     ] {
         // What is looked at is what they do, so a busy machine may take its time.
         let source = format!("import {{ app }} from 'sampan'; app.get('/', () => {call});");
-        let limits = ScriptLimits {
-            script_millis_max: 60_000,
-            ..ScriptLimits::default()
-        };
+        let limits = sampan_rig::patient_limits();
         let app = load_with(&[("app.js", &source)], limits).expect("it loads");
         assert_eq!(app.text(get("/")), expected, "{call}");
     }

@@ -45,8 +45,8 @@ pub(crate) fn decide<'a, V: Vm<'a>>(vm: V, args: &[V::Raw<'_>]) -> Result<V::Val
         return Ok(vm.nothing());
     };
     let returned = vm.read(returned)?;
-    asking_at(vm, native)?.decide(&*vm.request_at(request)?, returned)?;
+    let is_answered = asking_at(vm, native)?.decide(&*vm.request_at(request)?, returned)?;
     // What it has put on the request is read anew.
     vm.forget_added(request)?;
-    Ok(vm.nothing())
+    Ok(vm.give(Value::Bool(is_answered))?)
 }

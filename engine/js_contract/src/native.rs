@@ -233,12 +233,14 @@ impl<'a, V: Vm<'a>> NativeArgs<'_, V, V::Raw<'_>> {
         let (pattern, place) = (self.text(0)?, self.vm.place_in(&self.text(1)?));
         let native = self.args.get(3).and_then(|it| guards::at(self.vm, *it));
         if let Some(NativeMiddleware::Guard(guard)) = native {
-            let checks = GuardDef {
-                pattern,
-                guard,
-                place,
-            };
-            return self.declare(|program| program.guards.push(checks));
+            return self.declare(|program| {
+                program.guards.push(GuardDef {
+                    pattern,
+                    guard,
+                    behind: program.middleware.len(),
+                    place,
+                });
+            });
         }
         let wraps = MiddlewareDef {
             pattern,

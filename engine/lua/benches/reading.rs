@@ -1,6 +1,6 @@
 //! The cost of a row that reads 50 records of 4 texts where they lie: `cargo bench -p sampan-lua --bench reading`.
 
-use sampan_host::{Module, ScriptLimits};
+use sampan_host::Module;
 use sampan_lua::Lua;
 
 // As the server has it.
@@ -20,10 +20,7 @@ app.get('/', function(req)
 end)";
 
 fn main() {
-    let limits = ScriptLimits {
-        script_millis_max: 60_000,
-        ..ScriptLimits::default()
-    };
+    let limits = sampan_rig::patient_limits();
     let files = [("app.lua", SOURCE)];
     let app = sampan_rig::load("app.lua", &files, MODULES, limits, Lua::load);
     sampan_rig::time_reading(&app.expect("the script loads"));

@@ -135,6 +135,14 @@ fn watchdog(watch: &Arc<Watch>, millis_max: u64) {
     });
 }
 
+/// The limits of scripts that may run for a minute.
+pub fn patient_limits() -> ScriptLimits {
+    ScriptLimits {
+        script_millis_max: 60_000,
+        ..ScriptLimits::default()
+    }
+}
+
 /// Returns how many times as long as its limit a script may run: `cargo xtask asan` sets it, since the sanitizer makes
 /// scripts several times slower.
 pub fn slowness() -> u32 {

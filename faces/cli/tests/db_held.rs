@@ -90,6 +90,7 @@ fn a_stream_does_not_end_before_its_last_write_is_committed() {
     let streams = [
         ("stream", "a"),
         ("slow", "a"),
+        ("sized", "a"),
         ("events", event),
         ("closed", event),
     ];

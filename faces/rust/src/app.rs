@@ -73,10 +73,10 @@ impl App {
         self.route(None, pattern, handler)
     }
 
-    /// Answers requests with a method (`None`: all) to the paths of a pattern such as `/users/:id` or `/files/*rest`.
-    /// Literal parts win over parameters, and those over `*rest`, among native routes and those of scripts alike. What
-    /// is wrong with a route, and one that is there twice, is an error of the start, with the place of this call or
-    /// that in the script.
+    /// Answers requests with a method (`None`: all) to the paths of a pattern such as `/users/:id`, `/report/:id.pdf`
+    /// or `/files/*rest`. `api.example.org/users` is for requests to one host, whose name has a dot. Literal parts win
+    /// over parameters, and those over `*rest`, among native routes and those of scripts alike. Faults of a route, and
+    /// one that is there twice, are errors of the start, with the place of this call or that in the script.
     ///
     /// ```
     /// # use sampan::{App, Request, Response};

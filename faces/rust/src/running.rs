@@ -100,7 +100,8 @@ impl Server {
     /// `sampan reload` says; native routes stay too.
     ///
     /// # Errors
-    /// It does not load. The old one goes on.
+    /// It does not load: the old one goes on. Or isolates of slow routes or of jobs do not load it, while the workers
+    /// serve it.
     pub fn reload(&self) -> Result<(), Error> {
         if !self.has_project {
             return Ok(());
@@ -108,10 +109,12 @@ impl Server {
         let config = AppConfig::resolve(&self.options.flags);
         let mut config = config.map_err(|text| Error::told(ErrorKind::Config, &text))?;
         self.options.adapt(&mut config, &self.routes);
-        let reloaded = self.reloader.reload(config);
-        reloaded
-            .map(drop)
-            .map_err(|text| Error::told(ErrorKind::Load, &text))
+        let load_error = |text: String| Error::told(ErrorKind::Load, &text);
+        let reloaded = self.reloader.reload(config).map_err(load_error)?;
+        match reloaded.not_loaded.is_empty() {
+            true => Ok(()),
+            false => Err(load_error(reloaded.not_loaded.join("; "))),
+        }
     }
 
     /// Stops accepting, lets requests in flight end within `limits.shutdown_millis_max`, and ends the threads. Blocks

@@ -5,7 +5,7 @@
 //! rest. QuickJS's assertions are on in all builds; `cargo xtask asan` runs the target under AddressSanitizer.
 
 use crate::mutate::hash;
-use sampan_host::{Isolate, Module, ScriptLimits};
+use sampan_host::{Isolate, Module};
 use sampan_js::Js;
 use sampan_rig::{App, DATA, OBJECTS, PROBE, VISITOR, post};
 use std::cell::RefCell;
@@ -44,10 +44,7 @@ pub(crate) fn run(bytes: &[u8]) {
 }
 
 fn load() -> App<Js> {
-    let limits = ScriptLimits {
-        script_millis_max: 60_000,
-        ..ScriptLimits::default()
-    };
+    let limits = sampan_rig::patient_limits();
     sampan_rig::load("app.js", &[("app.js", CHANGE)], MODULES, limits, Js::load)
         .expect("the script loads")
 }

@@ -20,6 +20,11 @@ const SIGNATURES: &[(&str, &[&str])] = &[
         &["(options: AllowIpsOptions): NativeMiddleware"],
     ),
     ("cors", &["(options: CorsOptions): NativeMiddleware"]),
+    ("cached", &["(options: CachedOptions): NativeMiddleware"]),
+    (
+        "idempotency",
+        &["(options: IdempotencyOptions): NativeMiddleware"],
+    ),
     (
         "rate_limit",
         &["(options: RateLimitOptions): NativeMiddleware"],

@@ -43,20 +43,35 @@ declare module "sampan" {
   /** What the function of a batch returns: it cannot wait, so it cannot be a promise. */
   type AtOnce<T> = T & (T extends PromiseLike<any> ? never : unknown);
 
-  /** The parameters in a pattern: `{ id: string }` for `/users/:id`. A pattern that is not a literal has any. */
+  /** The parameters in a pattern: `{ id: string }` for `/users/:id` and `/users/:id.json`. A pattern that is not a literal has any. */
   export type Params<Pattern extends string> = string extends Pattern
     ? Record<string, string>
     : { readonly [Name in ParamName<Pattern>]: string };
   type ParamName<Pattern extends string> = Pattern extends `${infer Part}/${infer Rest}`
     ? PartName<Part> | ParamName<Rest>
     : PartName<Pattern>;
-  type PartName<Part extends string> = Part extends `:${infer Name}`
-    ? Name
-    : Part extends "*"
-      ? "*"
-      : Part extends `*${infer Name}`
-        ? Name
-        : never;
+  type PartName<Part extends string> = Part extends "*"
+    ? "*"
+    : Part extends `*${infer Name}`
+      ? Name
+      : ColonName<Part>;
+  type ColonName<Part extends string, Before extends string = ""> = Part extends `${infer Text}:${infer Rest}`
+    ? (Last<`${Before}${Text}`> extends NameCharacter | ":" | "}" ? never : Exclude<FrontName<Rest>, "">)
+      | ColonName<Rest, ":">
+    : never;
+  type Last<Text extends string> = Text extends `${infer First}${infer Rest}`
+    ? Rest extends "" ? First : Last<Rest>
+    : "";
+  type FrontName<Text extends string, Name extends string = ""> = Text extends `${infer First}${infer Rest}`
+    ? First extends NameCharacter
+      ? FrontName<Rest, `${Name}${First}`>
+      : Name
+    : Name;
+  type NameCharacter = "_" | Digit | Small | Uppercase<Small>;
+  type Digit = "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9";
+  type Small =
+    | "a" | "b" | "c" | "d" | "e" | "f" | "g" | "h" | "i" | "j" | "k" | "l" | "m"
+    | "n" | "o" | "p" | "q" | "r" | "s" | "t" | "u" | "v" | "w" | "x" | "y" | "z";
 
   /** A request: a Web `Request` with what a route adds. */
   export interface SampanRequest<Pattern extends string = string> extends Request {
@@ -239,6 +254,8 @@ declare module "sampan" {
     readonly version: string;
     /** Which worker runs this file: `index` is 1 to `count`. */
     readonly worker: { readonly index: number; readonly count: number };
+    /** Calls `declare` with a group whose routes and middleware are for requests to one host: `api.example.org`. */
+    host(name: string, declare: (group: Group) => void): void;
     /** Answers what no route answers. */
     notFound(handler: Handler): void;
     /** What names with brackets mean: `owner[name]` is the field `name` of the object `owner`, `pets[]` an item of the array `pets`. */

@@ -160,6 +160,15 @@ function app.first(value) end
 ---@param fields table<string, any>
 ---@return table<string, any>
 function app.nested(fields) end
+--- Runs functions that wait at the same time: the first result of each, in order. If one fails, the waits of the others fail with the code
+--- `cancelled`, and then its error is raised. At most 64 functions. JavaScript has `Promise.all`.
+---@param ... fun(): any
+---@return any ...
+function app.gather(...) end
+--- Routes and middleware that are declared in the group are for requests to one host.
+---@param name string like "api.example.org"
+---@param declare fun(group: sampan.Group)
+function app.host(name, declare) end
 --- Answers what no route answers.
 ---@param handler fun(req: sampan.Request): any
 function app.not_found(handler) end

@@ -7,6 +7,24 @@
     credentials?: boolean;
     maxAge?: number;
   }
+  /** The options of `app.idempotency`. */
+  export interface IdempotencyOptions {
+    /** Says who asks: text or a whole number. */
+    user: (req: SampanRequest) => unknown;
+    hours?: number;
+    /** True: POST, PATCH, PUT and DELETE need a key. */
+    required?: boolean;
+  }
+  /** The options of `app.cached`. */
+  export interface CachedOptions {
+    seconds: number;
+    /** The parameters of the query that count, all unless given. */
+    query?: readonly string[];
+    /** The header fields of requests that answers depend on. */
+    vary?: readonly string[];
+    /** The names of cookies that no answer depends on. */
+    ignoreCookies?: readonly string[];
+  }
   /** The options of `app.allowIps`. */
   export interface AllowIpsOptions {
     /** Networks such as `10.0.0.0/8`, addresses, or `unix:`. */

@@ -88,32 +88,24 @@ fn this(context: &HostContext, args: &Args) -> Result<Rc<TestSocket>, Error> {
     Ok(args.object::<TestSocket>(context)?.1)
 }
 
-fn bytes_of(value: Value) -> Vec<u8> {
-    match value {
-        Value::Text(text) => text.into_bytes(),
-        Value::Bytes(bytes) => bytes,
-        _ => Vec::new(),
-    }
-}
-
 fn send(context: &HostContext, mut args: Args) -> Result<Value, Error> {
     let socket = this(context, &args)?;
     match args.take(0) {
         Value::Text(text) => socket.send(Opcode::Text, text.as_bytes())?,
-        other => socket.send(Opcode::Binary, &bytes_of(other))?,
+        other => socket.send(Opcode::Binary, &other.into_bytes())?,
     }
     Ok(Value::Null)
 }
 
 fn send_bytes(context: &HostContext, mut args: Args) -> Result<Value, Error> {
     let socket = this(context, &args)?;
-    socket.send(Opcode::Binary, &bytes_of(args.take(0)))?;
+    socket.send(Opcode::Binary, &args.bytes(0))?;
     Ok(Value::Null)
 }
 
 fn send_json(context: &HostContext, mut args: Args) -> Result<Value, Error> {
     let socket = this(context, &args)?;
-    socket.send(Opcode::Text, &bytes_of(args.take(0)))?;
+    socket.send(Opcode::Text, &args.bytes(0))?;
     Ok(Value::Null)
 }
 

@@ -1,6 +1,7 @@
 //! Every case in Node.js and in Bun too, where the npm package has been built and these programs are there; and those
 //! of `tests/platforms`, about what only happens there.
 
+use crate::exceptions::{Exception, part, whole};
 use libtest_mimic::{Failed, Trial};
 use sampan_testkit::{Case, CaseEngine, Platform, built_addon, npm};
 use std::path::{Path, PathBuf};
@@ -13,40 +14,12 @@ const PACKAGE: &str = "SAMPAN_NPM_PACKAGE";
 /// The runtimes, and the variables that name their programs where the search path does not have them.
 const RUNTIMES: [(&str, &str); 2] = [("node", "SAMPAN_NODE"), ("bun", "SAMPAN_BUN")];
 
-/// A case that a foreign runtime cannot pass.
-struct Exception {
-    /// Cases whose names begin so.
-    case: &'static str,
-    on: &'static [&'static str],
-    /// The requests that are left out, by their names; all of the case where there are none.
-    requests: &'static [&'static str],
-    why: &'static str,
-}
-
-const fn whole(case: &'static str, on: &'static [&'static str], why: &'static str) -> Exception {
-    part(case, on, &[], why)
-}
-
-const fn part(
-    case: &'static str,
-    on: &'static [&'static str],
-    requests: &'static [&'static str],
-    why: &'static str,
-) -> Exception {
-    Exception {
-        case,
-        on,
-        requests,
-        why,
-    }
-}
-
 const PLATFORMS_FETCH: &str =
     "fetch is the platform's, which holds nothing for a commit and has other limits";
 
 const UNNAMED: &str = "the error about a value that JSON does not have names no argument there";
 
-/// All of them.
+/// The cases that a foreign runtime cannot pass, each by the beginning of their names.
 const EXCEPTIONS: &[Exception] = &[
     whole("fetch/", BOTH, PLATFORMS_FETCH),
     part(

@@ -19,7 +19,6 @@ const OLD: &str = "longer before the rule";
 #[rustfmt::skip]
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("app/runtime/src/worker/loader.rs", OLD),
-    ("app/serve/src/routing/pattern.rs", OLD),
     ("bench/src/report/mod.rs", OLD),
     ("bench/src/routes/mod.rs", "the table of all measured routes"),
     ("capabilities/db/src/migrate.rs", OLD),

@@ -144,13 +144,8 @@ pub(super) fn documents(tree: &Tree) -> Result<Vec<String>, Error> {
 #[cfg(test)]
 mod tests {
     use super::super::TidyRule;
-    use super::super::tree::tests::tree;
+    use super::super::tree::tests::complaints;
     use super::*;
-
-    fn complaints(rule: TidyRule, files: &[(&str, &str)]) -> Vec<String> {
-        let (_scratch, tree) = tree(files);
-        rule(&tree).expect("readable")
-    }
 
     #[test]
     fn a_module_without_an_opening_is_found() {

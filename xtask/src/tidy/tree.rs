@@ -133,6 +133,7 @@ impl Tree {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use super::super::TidyRule;
     use super::*;
     use tempfile::TempDir;
 
@@ -147,6 +148,12 @@ pub(super) mod tests {
         }
         let tree = Tree::read(scratch.path()).expect("readable");
         (scratch, tree)
+    }
+
+    /// Returns the complaints of a rule about these files.
+    pub(in crate::tidy) fn complaints(rule: TidyRule, files: &[(&str, &str)]) -> Vec<String> {
+        let (_scratch, tree) = tree(files);
+        rule(&tree).expect("readable")
     }
 
     #[test]

@@ -114,14 +114,8 @@ fn refused(words: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::TidyRule;
-    use super::super::tree::tests::tree;
+    use super::super::tree::tests::complaints;
     use super::*;
-
-    fn complaints(rule: TidyRule, files: &[(&str, &str)]) -> Vec<String> {
-        let (_scratch, tree) = tree(files);
-        rule(&tree).expect("readable")
-    }
 
     #[test]
     fn refuses_words_that_leave_open_who_does_it() {

@@ -56,6 +56,23 @@ impl Finding {
         }
     }
 
+    /// Returns the errors of a text: each line that begins with a place in a template begins another error.
+    pub fn errors(told: &str) -> Vec<Self> {
+        let begins =
+            |line: &str| line.starts_with("templates/") && Self::error(line).file.is_some();
+        let mut texts: Vec<String> = Vec::new();
+        for line in told.split('\n') {
+            match texts.last_mut().filter(|_| !begins(line)) {
+                Some(text) => {
+                    text.push('\n');
+                    text.push_str(line);
+                }
+                None => texts.push(line.to_owned()),
+            }
+        }
+        texts.iter().map(|text| Self::error(text)).collect()
+    }
+
     /// Something worth a look in a file.
     pub fn warning(file: &str, line: Option<u32>, text: impl Into<String>) -> Self {
         Self {

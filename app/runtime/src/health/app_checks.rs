@@ -48,7 +48,7 @@ impl AppChecks {
         self.ask_within(ANSWER_TIME_MAX)
     }
 
-    fn ask_within(&self, time_max: Duration) -> Vec<CheckResult> {
+    pub(super) fn ask_within(&self, time_max: Duration) -> Vec<CheckResult> {
         let names = self.names();
         if names.is_empty() {
             return Vec::new();
@@ -83,6 +83,11 @@ impl AppChecks {
             }
             rung.await;
         }
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_asked(&self) -> bool {
+        lock(&self.question).is_some()
     }
 
     fn take(&self) -> Option<Question> {

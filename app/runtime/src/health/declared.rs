@@ -151,15 +151,15 @@ fn check_name(name: &str) -> Result<(), Error> {
 
 /// Answers the questions that this worker takes.
 async fn answer(worker: Rc<WorkerChecks>, checks: Arc<AppChecks>) {
-    let has_started = |context: Rc<Context>| {
-        let hooks = context.get::<Hooks>();
-        hooks.is_none_or(|hooks| hooks.has_started())
-    };
-    let is_able = || worker.0.borrow().upgrade().is_some_and(has_started);
+    let isolate = || worker.0.borrow().upgrade();
+    // The first isolate serves only then; those after it have started before they serve.
+    let hooks = isolate().and_then(|context| context.get::<Hooks>());
+    if let Some(hooks) = hooks {
+        hooks.wait_until_started().await;
+    }
     loop {
-        let question = checks.next(is_able).await;
-        let context = worker.0.borrow().upgrade();
-        if let Some(context) = context {
+        let question = checks.next(|| isolate().is_some()).await;
+        if let Some(context) = isolate() {
             question.answer(run_all(&context).await);
         }
     }
@@ -215,6 +215,7 @@ fn shortened(mut reason: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokio::task::{LocalSet, yield_now};
 
     #[test]
     fn names_are_words_and_not_those_of_the_server() {
@@ -229,6 +230,35 @@ mod tests {
             let error = check_name(name).expect_err("it is refused");
             assert!(error.message().contains("of its own"), "{name}");
         }
+    }
+
+    #[test]
+    fn a_worker_answers_a_question_once_its_isolate_has_started() {
+        let context = Rc::new(Context::default());
+        context.put(Hooks::default());
+        let worker = Rc::new(WorkerChecks(RefCell::new(Rc::downgrade(&context))));
+        let checks = Arc::new(AppChecks::default());
+        checks.set_names(vec!["stock".to_owned()]);
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let runtime = runtime.expect("a runtime");
+        LocalSet::new().block_on(&runtime, async {
+            drop(spawn_local(answer(worker, Arc::clone(&checks))));
+            let asking = Arc::clone(&checks);
+            let asked = std::thread::spawn(move || asking.ask_within(Duration::from_secs(60)));
+            while !checks.is_asked() {
+                yield_now().await;
+            }
+            for _ in 0..100 {
+                yield_now().await;
+            }
+            assert!(checks.is_asked(), "the isolate has not started");
+            context.get::<Hooks>().expect("the hooks").end_start();
+            while !asked.is_finished() {
+                yield_now().await;
+            }
+            // The isolate declares no checks.
+            assert!(asked.join().expect("an answer").is_empty());
+        });
     }
 
     #[test]

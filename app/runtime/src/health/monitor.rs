@@ -6,6 +6,7 @@ use crate::locks::lock;
 use sampan_host::health::HealthCheck;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use tokio::task::LocalSet;
@@ -93,6 +94,7 @@ impl HealthMonitor {
                 let thread = std::thread::Builder::new().name("sampan-health".into());
                 if thread.spawn(move || monitor.look()).is_err() {
                     look.goes_on = false;
+                    look.waiting.clear();
                 }
             }
         }
@@ -105,16 +107,24 @@ impl HealthMonitor {
     fn look(&self) {
         let checks = lock(&self.checks).clone();
         std::thread::scope(|scope| {
-            for check in &checks {
+            let looking = checks.iter().map(|check| {
                 let looking = move || self.note(check, run(&**check));
                 let thread = std::thread::Builder::new().name("sampan-health".into());
-                if let Err(error) = thread.spawn_scoped(scope, looking) {
-                    self.note(check, Err(format!("cannot start a thread for it: {error}")));
-                }
-            }
+                (check, thread.spawn_scoped(scope, looking))
+            });
+            let looking: Vec<_> = looking.collect();
             // A worker runs those of the app meanwhile.
             let found = self.app.ask();
             lock(&self.look).partial.extend(found);
+            for (check, thread) in looking {
+                match thread.map(ScopedJoinHandle::join) {
+                    Ok(Ok(())) => {}
+                    Ok(Err(_)) => self.note(check, Err("the check panicked".to_owned())),
+                    Err(error) => {
+                        self.note(check, Err(format!("cannot start a thread for it: {error}")));
+                    }
+                }
+            }
         });
         let place = |one: &CheckResult| {
             let place = checks.iter().position(|check| check.name() == one.name);
@@ -163,4 +173,42 @@ fn run(check: &dyn HealthCheck) -> Result<(), String> {
         .build();
     let runtime = runtime.map_err(|error| format!("cannot wait for it: {error}"))?;
     LocalSet::new().block_on(&runtime, check.check())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sampan_host::LocalFuture;
+
+    /// A check that panics, or is well.
+    struct Panicking(&'static str, bool);
+
+    impl HealthCheck for Panicking {
+        fn name(&self) -> &'static str {
+            self.0
+        }
+
+        fn check(&self) -> LocalFuture<Result<(), String>> {
+            assert!(!self.1, "for the test");
+            Box::pin(std::future::ready(Ok(())))
+        }
+    }
+
+    #[test]
+    fn a_check_that_panics_fails_and_the_next_look_begins_anew() {
+        let checks: Vec<Arc<dyn HealthCheck>> = vec![
+            Arc::new(Panicking("a", true)),
+            Arc::new(Panicking("b", false)),
+        ];
+        let monitor = HealthMonitor::new(checks, None, Arc::default());
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .expect("a runtime");
+        for _ in 0..2 {
+            let report = runtime.block_on(Arc::clone(&monitor).report());
+            let faults: Vec<_> = report.checks.iter().map(|one| one.fault.clone()).collect();
+            assert_eq!(faults, [Some("the check panicked".to_owned()), None]);
+        }
+    }
 }

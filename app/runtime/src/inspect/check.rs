@@ -46,7 +46,7 @@ pub fn check(flags: &Flags, scratch: &Path) -> CheckReport {
         Err(fault) => Err(fault),
     };
     if let Err(fault) = fault {
-        report.findings.push(Finding::error(&fault));
+        report.findings.extend(Finding::errors(&fault));
     }
     report
 }
@@ -115,6 +115,8 @@ fn checked(mut config: AppConfig, scratch: &Path, report: &mut CheckReport) -> R
         severity: Severity::Warning,
         ..Finding::error(text)
     }));
+    let no_parameters = unmatched::parameters(&rows, scripts.texts());
+    report.findings.extend(no_parameters);
     for warning in warnings {
         let finding = Finding::warning(&warning.file, warning.line, warning.text);
         report.findings.push(finding);

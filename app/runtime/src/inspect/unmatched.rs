@@ -1,8 +1,10 @@
-//! Settings that name a file, a queue or paths that the project does not have.
+//! Settings that name a file, a queue or paths that the project does not have, and parameters that no pattern has.
 
 use super::routes::{RouteKind, RouteRow};
 use crate::app_config::AppConfig;
-use sampan_project::inspect::unused;
+use sampan_project::inspect::{Finding, unused};
+use sampan_serve::routing::pattern::Pattern;
+use sampan_serve::routing::segment::words_behind_colons;
 
 /// The queues that jobs are in without a name of the script's.
 const OWN_QUEUES: [&str; 3] = ["default", "cron", "mail"];
@@ -51,14 +53,55 @@ pub(super) fn settings(
     found
 }
 
+/// Lists what is text in a pattern, as `major` in `/v:major`, while a script reads a parameter of this name that no
+/// pattern has.
+pub(super) fn parameters(rows: &[RouteRow], scripts: &[(String, String)]) -> Vec<Finding> {
+    let parsed = rows
+        .iter()
+        .map(|row| Pattern::parse_with_host(&row.pattern));
+    let patterns: Vec<Pattern> = parsed.filter_map(Result::ok).collect();
+    let is_param = |word: &str| {
+        patterns
+            .iter()
+            .flat_map(Pattern::params)
+            .any(|name| name == word)
+    };
+    let mut found = Vec::new();
+    for row in rows {
+        let Some(place) = &row.place else { continue };
+        for word in words_behind_colons(&row.pattern) {
+            if !is_param(word) && scripts.iter().any(|(_, text)| reads(text, word)) {
+                let text = format!(
+                    "the pattern {:?} has no parameter {word:?}: write {{:{word}}} for one, as ':' behind a word is \
+                     text",
+                    row.pattern
+                );
+                found.push(Finding::warning(&place.file, Some(place.line), text));
+            }
+        }
+    }
+    found
+}
+
+/// Reports whether a script reads a parameter.
+fn reads(script: &str, name: &str) -> bool {
+    let read = format!("params.{name}");
+    script.match_indices(&read).any(|(at, _)| {
+        let behind = script[at + read.len()..].chars().next();
+        behind.is_none_or(|one| !one.is_alphanumeric() && one != '_')
+    })
+}
+
 fn items(config: &AppConfig, section: &str, key: &str) -> Vec<String> {
     let settings = config.base.sections.named(section);
     settings.map_or_else(|_| Vec::new(), |settings| settings.list(key))
 }
 
-/// Reports whether a path can be among those of both patterns. Parameters may have any value.
+/// Reports whether a path can be among those of both patterns, the second of which may have a host. Parameters may have
+/// any value.
 fn may_share_a_path(one: &str, other: &str) -> bool {
-    let (mut one, mut other) = (one.split('/'), other.split('/'));
+    let path = other.find('/').map_or(other, |at| &other[at..]);
+    let (mut one, mut other) = (one.split('/'), path.split('/'));
     loop {
         let is_open = |part: &str| part.contains([':', '{', '?']);
         match (one.next(), other.next()) {
@@ -76,6 +119,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn scripts_read_whole_names() {
+        assert!(reads("local id = req.params.major", "major"));
+        assert!(reads("f(params.major, 1)", "major"));
+        assert!(!reads("params.majority", "major"));
+        assert!(!reads("params.major_1", "major"));
+        assert!(!reads("req.query.major", "major"));
+    }
+
+    #[test]
     fn patterns_share_paths_as_far_as_is_known() {
         for (one, other) in [
             ("/hooks/*", "/hooks/stripe"),
@@ -84,6 +136,7 @@ mod tests {
             ("/hooks/stripe", "/hooks/*rest"),
             ("*", "/a"),
             ("/a", "/a"),
+            ("/a", "h.example/a"),
         ] {
             assert!(may_share_a_path(one, other), "{one} {other}");
         }

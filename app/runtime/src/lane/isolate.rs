@@ -131,7 +131,6 @@ impl LaneWork {
     }
 
     /// Loads the generation that the server serves, if the isolate has another, and waits for it, but not for long.
-    /// Where it does not load here, the log is told, and the isolate goes on as it was.
     async fn renew(&mut self, loader: &Rc<Loader>) {
         if !self.is_behind() {
             return;
@@ -141,14 +140,7 @@ impl LaneWork {
         self.loaded = Arc::clone(&wanted);
         let (loader, lane) = (Rc::clone(loader), Arc::clone(&self.lane));
         let mut loading = spawn_local(async move {
-            match loader.prepare(&wanted).await {
-                Ok(next) => loader.swap(next),
-                Err(error) => {
-                    let logger = &wanted.config.program.logger;
-                    let text = format!("an isolate of slow routes goes on as it was: {error}");
-                    sampan_serve::log_of(logger, None, text, &error);
-                }
-            }
+            loader.renew(&wanted, "an isolate of slow routes").await;
             // There may be another generation by now.
             lane.queue.wake_all();
         });

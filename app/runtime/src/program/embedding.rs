@@ -5,9 +5,25 @@ use sampan_host::{Context, Module};
 use sampan_serve::native::NativeRoute;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Puts values into the context of each isolate before its script runs.
 pub type ContextSetup = Arc<dyn Fn(&Context) + Send + Sync>;
+
+/// Tells a program of errors that its scripts do not await: it puts this into the context of each isolate.
+#[derive(Clone, Debug, Default)]
+pub struct UnawaitedErrors(Arc<AtomicBool>);
+
+impl UnawaitedErrors {
+    /// Reports whether there was one.
+    pub fn has_any(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn note(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
 
 /// The additions of a program to a server.
 #[derive(Clone, Default)]

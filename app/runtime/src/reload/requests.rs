@@ -72,6 +72,9 @@ fn reload(reloader: &Reloader, resolve: &impl Fn() -> Result<AppConfig, String>)
     let config = resolve().inspect_err(|fault| reloader.not_reloaded(fault))?;
     let reloaded = reloader.reload(config)?;
     let mut told = format!("reloaded in {} ms", reloaded.elapsed.as_millis());
+    if !reloaded.not_loaded.is_empty() {
+        return Err(format!("{told}, but {}", reloaded.not_loaded.join("; ")));
+    }
     if !reloaded.need_restart.is_empty() {
         told += &format!(
             "; these need a restart: {}",

@@ -20,6 +20,9 @@ const LOOKS_EVERY: Duration = Duration::from_millis(50);
 /// The longest time that a project may load before a reload tells the log.
 const SLOW_LOAD: Duration = Duration::from_millis(250);
 
+/// The longest time that a reload waits for the isolates of slow routes and of jobs, which may have other work.
+const RENEW_TIME_MAX: Duration = Duration::from_secs(1);
+
 /// The result of a reload.
 #[derive(Clone, Debug)]
 pub struct Reloaded {
@@ -27,6 +30,28 @@ pub struct Reloaded {
     pub elapsed: Duration,
     /// Settings that were changed and need a restart.
     pub need_restart: Vec<&'static str>,
+    /// Why isolates of slow routes and of jobs did not load the new project, which all workers serve. The log has been
+    /// told.
+    pub not_loaded: Vec<String>,
+}
+
+/// A generation that all workers serve.
+struct Swapped {
+    generation: Arc<Generation>,
+    /// The number of isolates that load it when they have time.
+    renewing: usize,
+    /// Why isolates that start with it did not start.
+    faults: Vec<String>,
+}
+
+impl Swapped {
+    /// Waits for the isolates that load the generation, and returns the faults of all.
+    fn faults(self) -> Vec<String> {
+        let renewals = &self.generation.renewals;
+        let mut faults = self.faults;
+        faults.extend(renewals.faults(self.renewing, RENEW_TIME_MAX));
+        faults
+    }
 }
 
 /// Loads the project of a running server anew, from any thread.
@@ -43,10 +68,9 @@ impl Reloader {
         if let Some(certificates) = &self.0.certificates {
             certificates.renew();
         }
-        let outcome = self.try_reload(config);
         let logger = &self.0.config.program.logger;
-        match &outcome {
-            Ok(reloaded) => {
+        match self.try_reload(config) {
+            Ok((mut reloaded, swapped)) => {
                 if !reloaded.need_restart.is_empty() {
                     let names = reloaded.need_restart.join(", ");
                     let text = format!("changed settings that need a restart: {names}");
@@ -54,10 +78,14 @@ impl Reloader {
                 }
                 let millis = reloaded.elapsed.as_millis();
                 logger.text(Level::Info, format!("reloaded in {millis} ms"));
+                reloaded.not_loaded = swapped.faults();
+                Ok(reloaded)
             }
-            Err(fault) => self.not_reloaded(fault),
+            Err(fault) => {
+                self.not_reloaded(&fault);
+                Err(fault)
+            }
         }
-        outcome
     }
 
     /// Swaps to the project as its files are now, with the settings that are in force. The log is told too.
@@ -71,7 +99,7 @@ impl Reloader {
         self.0.config.program.logger.text(Level::Error, text);
     }
 
-    fn try_reload(&self, mut config: AppConfig) -> Result<Reloaded, String> {
+    fn try_reload(&self, mut config: AppConfig) -> Result<(Reloaded, Swapped), String> {
         let begun = Instant::now();
         // One at a time, and no worker is replaced meanwhile.
         let _turn = self.0.turn();
@@ -92,20 +120,21 @@ impl Reloader {
         let swapped = self.load_and_swap(config);
         match (files, seen) {
             (Some(files), Some(seen)) => match swapped {
-                Ok(()) => files.serve(seen),
+                Ok(_) => files.serve(seen),
                 Err(_) => files.followed.seen().wait_for_change_of(&seen),
             },
             (None, Some(kept)) => kept.keep_missing(),
             (_, None) => {}
         }
-        swapped?;
-        Ok(Reloaded {
+        let reloaded = Reloaded {
             elapsed: begun.elapsed(),
             need_restart,
-        })
+            not_loaded: Vec::new(),
+        };
+        Ok((reloaded, swapped?))
     }
 
-    fn load_and_swap(&self, config: AppConfig) -> Result<(), String> {
+    fn load_and_swap(&self, config: AppConfig) -> Result<Swapped, String> {
         let shared = &*self.0;
         if !config.base.project.entry().is_empty() {
             config.base.project.check_entry()?;
@@ -118,10 +147,7 @@ impl Reloader {
         let renewed = shared.database.renew(!applied.is_empty());
         renewed.map_err(|error| with_applied(error.to_string()))?;
         let checks = health::checks(&config, &shared.database).map_err(&with_applied)?;
-        let generation = Arc::new(Generation {
-            config: Arc::new(config),
-            state,
-        });
+        let generation = Arc::new(Generation::new(Arc::new(config), state));
         let loaded = shared.load_all(&generation);
         if let Err(fault) = loaded.and_then(|()| shared.check_not_ending()) {
             shared.discard_all();
@@ -130,18 +156,23 @@ impl Reloader {
         shared.health.set_checks(checks);
         shared.set_generation(Arc::clone(&generation));
         shared.swap_all();
-        shared.renew_beside(&generation);
-        shared.renew_slow_lane();
-        // The project may need them from now on. It is served, whatever becomes of them.
+        let renewing = shared.renew_beside(&generation) + shared.renew_slow_lane();
+        let mut faults = Vec::new();
+        // The project may need them from now on. It is served also if they do not start.
         if let Err(fault) = self.0.start_beside() {
             let text =
                 format!("the reloaded project goes on without work beside requests: {fault}");
-            shared.config.program.logger.text(Level::Error, text);
+            shared.config.program.logger.text(Level::Error, &text);
+            faults.push(text);
         }
         if let Err(fault) = self.0.start_slow_lane() {
-            self.0.tell_of_slow_lane(&fault);
+            faults.push(self.0.tell_of_slow_lane(&fault));
         }
-        Ok(())
+        Ok(Swapped {
+            generation,
+            renewing,
+            faults,
+        })
     }
 }
 

@@ -6,7 +6,7 @@ use sampan_host::{
 };
 use sampan_project::Language;
 use sampan_project::Project;
-use sampan_project::files::own_calls::{OWN_PREFIX, is_own_call};
+use sampan_project::files::own_calls::{OWN_PREFIX, without_own_calls};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -57,7 +57,7 @@ impl CallLink {
         let given = vec![Value::Int(number), function.into(), list, Value::Int(count)];
         let _forgotten = Forgotten(self, number);
         let called = call.start_apart(given).await;
-        called.map_err(|error| without_own_calls(error, &name))?;
+        called.map_err(|error| as_of(error, &name))?;
         let returned = self.returned.borrow_mut().remove(&number);
         returned.unwrap_or(Ok(Value::Null))
     }
@@ -73,18 +73,13 @@ impl Drop for Forgotten<'_> {
 }
 
 /// An error as if the script's function had been called directly.
-fn without_own_calls(error: Error, function: &str) -> Error {
+fn as_of(error: Error, function: &str) -> Error {
     /// The prefix of the error about a value that cannot be handed over.
     const RETURNED: &str = "calls.returned: argument 2 (value): ";
     if let Some(why) = error.message().strip_prefix(RETURNED) {
         return Error::new(error.kind(), format!("what {function} returned: {why}"));
     }
-    let Some(stack) = error.stack().filter(|stack| stack.contains(OWN_PREFIX)) else {
-        return error;
-    };
-    let lines: Vec<&str> = stack.lines().filter(|line| !is_own_call(line)).collect();
-    let stack = lines.join("\n");
-    error.with_stack(stack)
+    without_own_calls(error)
 }
 
 fn link(context: &Context) -> Result<Rc<CallLink>, Error> {

@@ -100,10 +100,7 @@ impl ScriptPool {
         let state = ProcessState::of(&config)?;
         let (database, _) = database::prepare(&config)?;
         let count = config.base.workers;
-        let generation = Generation {
-            config: Arc::new(config),
-            state,
-        };
+        let generation = Generation::new(Arc::new(config), state);
         let config = Arc::clone(&generation.config);
         let queue_max = options.queue_max.unwrap_or(count * QUEUED_PER_WORKER);
         let shared = Arc::new(PoolShared {

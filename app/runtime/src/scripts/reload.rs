@@ -32,7 +32,7 @@ impl PoolShared {
         let state = self.script.check_entry();
         let state = state.and_then(|()| before.state.renewed(&config));
         match state {
-            Ok(state) => Ok((Arc::new(Generation { config, state }), seen)),
+            Ok(state) => Ok((Arc::new(Generation::new(config, state)), seen)),
             Err(fault) => {
                 self.generations.reject(&(before, seen));
                 Err(fault)

@@ -6,7 +6,7 @@
 
 use super::crew::{JOIN_MILLIS_MAX, ends_by, ready};
 use super::events::ServerEvent;
-use super::shared::{BesideCrew, ServerShared};
+use super::shared::{BesideCrew, CrewMember, ServerShared};
 use super::worker::{self as server_worker, SideWork};
 use crate::app_config::AppConfig;
 use crate::generation::Generation;
@@ -98,11 +98,12 @@ impl ServerShared {
             .is_some_and(|crew| crew.beside.isolates != wanted)
     }
 
-    /// Has the isolates go on with a new generation, each when it has time.
-    pub(crate) fn renew_beside(&self, generation: &Arc<Generation>) {
-        for member in lock(&self.beside).iter().flat_map(|crew| &crew.members) {
-            let _ = member.orders.send(Order::Renew(Arc::clone(generation)));
-        }
+    /// Has the isolates go on with a new generation, each when it has time. Returns their number.
+    pub(crate) fn renew_beside(&self, generation: &Arc<Generation>) -> usize {
+        let crew = lock(&self.beside);
+        let members = crew.iter().flat_map(|crew| &crew.members);
+        let order = |member: &CrewMember| member.orders.send(Order::Renew(Arc::clone(generation)));
+        members.filter(|member| order(member).is_ok()).count()
     }
 
     /// Gives up an isolate whose script cannot be stopped, and starts another in its place. Runs on the watchdog's
@@ -168,7 +169,7 @@ impl ServerShared {
 /// Does the work of the thread without scripts.
 async fn keep(shared: &Arc<ServerShared>, beside: Beside) {
     let generation = shared.generation();
-    let Generation { config, state } = &*generation;
+    let Generation { config, state, .. } = &*generation;
     let outbox = Outbox::default();
     let watch: Arc<Watch> = Arc::default();
     let db = shared.database.worker(outbox.clone(), watch);

@@ -4,7 +4,7 @@ use super::events::{ServerEvent, ServerEvents, Stopper};
 use super::running::Running;
 use super::start::Server;
 use crate::app_config::AppConfig;
-use crate::reload::control;
+use crate::reload::control::server as control;
 use crate::reload::requests::{ReloadInbox, ReloadRequests};
 use crate::sandbox;
 use crate::systemd;

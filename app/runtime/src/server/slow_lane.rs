@@ -77,10 +77,11 @@ impl ServerShared {
         lane.queue.wake_all();
     }
 
-    /// Tells the log that there are no isolates for slow routes.
-    pub(crate) fn tell_of_slow_lane(&self, fault: &str) {
+    /// Tells the log that there are no isolates for slow routes. Returns its text.
+    pub(crate) fn tell_of_slow_lane(&self, fault: &str) -> String {
         let text = format!("slow routes go on among the others: {fault}");
-        self.config.program.logger.text(Level::Error, text);
+        self.config.program.logger.text(Level::Error, &text);
+        text
     }
 
     /// Returns the numbers of routes that moved to the lane, and back, if there is one.
@@ -178,10 +179,13 @@ impl ServerShared {
     }
 
     /// Has idle isolates load the generation that the server serves now. The others do before their next request.
-    pub(crate) fn renew_slow_lane(&self) {
-        if let Some(lane) = &self.lane {
-            lane.queue.wake_all();
-        }
+    /// Returns their number.
+    pub(crate) fn renew_slow_lane(&self) -> usize {
+        let Some(lane) = &self.lane else {
+            return 0;
+        };
+        lane.queue.wake_all();
+        lock(&self.lane_crew).members.len()
     }
 
     /// Starts the thread that looks after the lane.

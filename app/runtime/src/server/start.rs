@@ -119,10 +119,7 @@ impl Server {
         let parking = parking_of(&config)?;
         let exporter = traces::start(&config)?;
         let config = Arc::new(config);
-        let generation = Generation {
-            config: Arc::clone(&config),
-            state,
-        };
+        let generation = Generation::new(Arc::clone(&config), state);
         let shared = Arc::new(ServerShared {
             config,
             unsent: UnsentBytes::new(&limits),

@@ -10,6 +10,7 @@ use crate::engine;
 use crate::generation::Generation;
 use crate::hooks::Hooks;
 use crate::pages;
+use crate::program::embedding::UnawaitedErrors;
 use crate::reload::retiring::{self, Retiring};
 use crate::scripts::calls::CallLink;
 use sampan_db::WorkerBackend;
@@ -25,6 +26,7 @@ use sampan_host::{
     Module, Outbox, RequestView, Setup, Watch, WorkerPlace,
 };
 use sampan_project::Language;
+use sampan_project::files::own_calls::without_own_calls;
 use sampan_serve::Compression;
 use sampan_serve::Dispatch;
 use sampan_serve::Gate;
@@ -261,7 +263,7 @@ impl Loader {
             sleep: Rc::new(|time| Box::pin(tokio::time::sleep(time))),
             report: match unawaited {
                 Some(told) => told.into(),
-                None => self.report(config),
+                None => self.report(config, &of_isolate),
             },
         };
         let native: &[_] = match is_project {
@@ -292,7 +294,7 @@ impl Loader {
         watch: &Arc<Watch>,
         is_project: bool,
     ) -> Result<Rc<Context>, Error> {
-        let Generation { config, state } = &*generation.shared;
+        let Generation { config, state, .. } = &*generation.shared;
         let context = Rc::new(Context::default());
         context.put(config.program.logger.clone());
         context.put(Rc::new(config.program.logger.clone()) as Rc<dyn Log>);
@@ -353,7 +355,7 @@ impl Loader {
     /// Returns the work of a capability on this thread, beside requests.
     pub(crate) fn work_beside(&self, beside: &capability::Beside) -> LocalFuture<()> {
         let generation = self.generation();
-        let Generation { config, state } = &*generation.shared;
+        let Generation { config, state, .. } = &*generation.shared;
         let context = self.dispatch.borrow().upgrade();
         let context = context.map(|dispatch| Rc::clone(&dispatch.loaded().context));
         state.work_beside(config, &self.worker, &context.unwrap_or_default(), beside)
@@ -361,7 +363,7 @@ impl Loader {
 
     /// Takes note that the worker answers with this isolate from now on.
     pub(crate) fn serve(&self, generation: &WorkerGeneration, loaded: &Loaded) {
-        let Generation { config, state } = &*generation.shared;
+        let Generation { config, state, .. } = &*generation.shared;
         state.serve(config, &self.worker, &loaded.context);
     }
 
@@ -382,10 +384,15 @@ impl Loader {
         })
     }
 
-    /// Writes errors that are not awaited into the log.
-    fn report(&self, config: &AppConfig) -> Rc<dyn Fn(Error)> {
+    /// Writes errors that are not awaited into the log, and tells a program that wants to know of them.
+    fn report(&self, config: &AppConfig, context: &Rc<Context>) -> Rc<dyn Fn(Error)> {
         let (logger, current) = (config.program.logger.clone(), self.current.clone());
+        let unawaited = context.get::<UnawaitedErrors>();
         Rc::new(move |error| {
+            let error = without_own_calls(error);
+            if let Some(unawaited) = &unawaited {
+                unawaited.note();
+            }
             let request = current.request();
             let text = format!("in the background: {error}");
             sampan_serve::log_of(&logger, request.as_deref(), text, &error);
@@ -450,16 +457,29 @@ impl Loader {
                     let _ = told.send(());
                 }
                 Order::Discard => self.discard(next.take()).await,
-                Order::Renew(generation) => match self.prepare(&generation).await {
-                    Ok(next) => self.swap(next),
-                    Err(error) => {
-                        let logger = &generation.config.program.logger;
-                        let text = format!("a thread beside requests goes on as it was: {error}");
-                        sampan_serve::log_of(logger, None, text, &error);
-                    }
-                },
+                Order::Renew(generation) => {
+                    self.renew(&generation, "a thread beside requests").await;
+                }
             }
         }
+    }
+
+    /// Loads a generation and goes on with it. Where it does not load here, the log and the reload are told, and the
+    /// isolate goes on as it was. `what` names it.
+    pub(crate) async fn renew(self: &Rc<Self>, generation: &Arc<Generation>, what: &str) {
+        let fault = match self.prepare(generation).await {
+            Ok(next) => {
+                self.swap(next);
+                None
+            }
+            Err(error) => {
+                let text = format!("{what} goes on as it was: {error}");
+                let logger = &generation.config.program.logger;
+                sampan_serve::log_of(logger, None, text.clone(), &error);
+                Some(text)
+            }
+        };
+        generation.renewals.note(fault);
     }
 
     /// Loads a generation beside the one that serves.

@@ -2,6 +2,7 @@
 
 use super::{SETTINGS, Served, config, config_of, serve, serve_with};
 use sampan_client::wait;
+use sampan_runtime::Reloaded;
 use std::path::Path;
 
 /// `{N}` is the version; a slow request waits until a row is there.
@@ -70,11 +71,10 @@ fn reload_with(
     served: &Served,
     (folder, settings): (&Path, &str),
     (file, text): (&str, &str),
-) -> Result<(), String> {
+) -> Result<Reloaded, String> {
     std::fs::write(folder.join(file), text).expect("written");
     let reloader = served.running.reloader();
-    let config = config_of(folder, &served.logger, settings);
-    reloader.reload(config).map(drop)
+    reloader.reload(config_of(folder, &served.logger, settings))
 }
 
 /// Returns the app with `slow = false` for its slow routes.
@@ -216,7 +216,12 @@ fn a_reload_whose_isolates_do_not_start_is_done_and_can_be_repaired() {
         // The isolate before it starts.
         let broken = failing_where(file, &version(text, 2), "app.worker.index == 3");
         let place = (folder.path(), settings.as_str());
-        reload_with(&served, place, (file, &broken)).expect("it is swapped");
+        let reloaded = reload_with(&served, place, (file, &broken)).expect("it is swapped");
+        let told = reloaded.not_loaded.join("\n");
+        assert!(
+            told.contains("slow routes go on among the others: ") && told.contains("no start"),
+            "{told}"
+        );
         assert_eq!(served.ask("/slow"), "version 2 1", "{file}");
         let log = served.logger.lines();
         assert!(!log.contains("not reloaded"), "{log}");

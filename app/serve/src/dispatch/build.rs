@@ -8,6 +8,7 @@ use crate::native::route::NativeRoute;
 use crate::request::route_info::RouteInfo;
 use crate::request::route_meter::{FETCH, NO_ROUTE};
 use crate::routing::chain_steps::ChainSteps;
+use crate::routing::guard_order;
 use crate::routing::names::RouteNames;
 use crate::routing::pattern::Pattern;
 use crate::routing::routes::{self, Routes};
@@ -53,6 +54,7 @@ impl Loaded {
             middleware.add(parse(&def.pattern, def.place.as_ref())?, def.handler);
         }
         let mut guards = Guards::default();
+        guard_order::check(program)?;
         for def in &program.guards {
             let pattern = parse(&def.pattern, def.place.as_ref())?;
             let step = ChainStep::new("middleware", &def.pattern, def.place.as_ref());
@@ -189,6 +191,7 @@ impl Loaded {
                 .gate
                 .uses(fetch.or(not_found).unwrap_or(HandlerId::MAX)),
             engine,
+            has_hosts: routes.has_hosts() || middleware.has_hosts() || guards.has_hosts(),
             routes,
             entries,
             middleware,
@@ -222,7 +225,8 @@ fn check_count(routes: &[RouteDef]) -> Result<(), Error> {
 }
 
 fn parse(pattern: &str, place: Option<&Place>) -> Result<Pattern, Error> {
-    Pattern::parse(pattern).map_err(|fault| Error::new(ErrorKind::Load, fault).at(place.cloned()))
+    Pattern::parse_with_host(pattern)
+        .map_err(|fault| Error::new(ErrorKind::Load, fault).at(place.cloned()))
 }
 
 /// Returns the rule for reading the bodies of a handler's requests; `name` says which in an error.
@@ -282,6 +286,9 @@ fn twice(route: &NativeRoute, first: &NativeRoute) -> Error {
 /// parameter.
 fn braced(part: &str) -> Option<String> {
     let name = part.strip_prefix('{')?.strip_suffix('}')?;
+    if name.starts_with(':') {
+        return None;
+    }
     Some(match name.strip_suffix("...") {
         Some(name) => format!("*{name}"),
         None => format!(":{name}"),
@@ -296,8 +303,17 @@ fn insert_native(
     taken: impl FnOnce(usize) -> Error,
 ) -> Result<Pattern, Error> {
     let fault = |text| Error::new(ErrorKind::Load, text).at(route.place.clone());
-    let pattern = Pattern::parse(&route.pattern)
-        .map_err(|text| fault(format!("{}: {text}", route.name())))?;
+    // A name without a dot is more often a path without its slash.
+    let has_host = route
+        .pattern
+        .split('/')
+        .next()
+        .is_some_and(|host| host.contains('.'));
+    let pattern = match has_host {
+        true => Pattern::parse_with_host(&route.pattern),
+        false => Pattern::parse(&route.pattern),
+    };
+    let pattern = pattern.map_err(|text| fault(format!("{}: {text}", route.name())))?;
     let mut parts = route.pattern.split('/');
     if let Some((part, meant)) = parts.find_map(|part| Some((part, braced(part)?))) {
         let name = route.name();

@@ -13,7 +13,7 @@ use crate::dispatch::no_route::no_route;
 use crate::gate::chain_end::ChainEnd;
 use crate::request::observers::Observers;
 use crate::request::record::RecordPool;
-use crate::routing::pattern::normal_form;
+use crate::routing::normal_form::normal_form;
 use crate::routing::routes::RouteMatch;
 use crate::routing::spans::Spans;
 use crate::sockets::Serving;
@@ -48,7 +48,7 @@ struct FoundRoute {
 impl FoundRoute {
     fn find(loaded: Rc<Loaded>, request: &Request) -> Self {
         let normal = normal_form(request.path());
-        let found = loaded.routes.find(request.method(), &normal);
+        let found = loaded.find(request, &normal);
         let normal = match normal {
             Cow::Borrowed(_) => None,
             Cow::Owned(path) => Some(path),
@@ -104,7 +104,7 @@ impl Dispatch {
         }
         let loaded = Rc::clone(&self.current.borrow());
         let normal = normal_form(request.path());
-        let found = loaded.routes.find(request.method(), &normal);
+        let found = loaded.find(request, &normal);
         (loaded, normal, found)
     }
 
@@ -125,9 +125,10 @@ impl Dispatch {
                 {
                     return answer;
                 }
-                let chain = loaded.middleware.of_route(&entry.chain, &normal);
+                let host = || loaded.host_of(request);
+                let chain = loaded.middleware.of_route(&entry.chain, host, &normal);
                 let guards = &loaded.guards;
-                let guards = guards.of_route(&entry.guards, request.method(), &normal);
+                let guards = guards.of_route(&entry.guards, request.method(), host, &normal);
                 let fixed = entry.fixed.as_ref().filter(|_| chain.is_empty());
                 let waits =
                     fixed.is_none() && admitting::has_to_wait(&loaded.control, entry.has_priority);

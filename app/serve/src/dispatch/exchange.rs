@@ -258,7 +258,7 @@ impl DispatchedRequest {
     fn start(&self, call: Call<'_>, sink: &mut HttpSink, visit: &mut Visit) -> Step {
         self.loaded.control.during(Some(&self.view), || {
             let step = match self.loaded.engine.start(call, sink) {
-                Step::Done => answer_hooks::ended(&self.loaded.control, &self.view),
+                Step::Done => answer_hooks::ended(&self.loaded.control, &self.view, &*sink),
                 step => step,
             };
             visit.left(Some(self.route()));
@@ -274,6 +274,9 @@ impl DispatchedRequest {
         }
         if sink.is_socket() {
             return self.switch(visit, sink.into_response());
+        }
+        if self.loaded.control.dev.is_some() && self.view.additions.replayed().is_none() {
+            self.look_for_nothing(&sink);
         }
         self.release(&visit, self.finish(sink))
     }
@@ -327,6 +330,7 @@ impl DispatchedRequest {
         };
         let shown = self.with_declaration(error);
         AnswerHooks::handler_failed(&*self.view);
+        self.view.additions.fail_handler();
         let loaded = &self.loaded;
         self.log(&shown);
         if errors::is_given_up(error) {

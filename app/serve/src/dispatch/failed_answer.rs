@@ -2,9 +2,10 @@
 
 use crate::answer::errors;
 use crate::dispatch::exchange::DispatchedRequest;
+use crate::gate::chain_end::ChainEnd;
 use crate::gate::commit_gate::Visit;
 use crate::gate::response_sink::HttpSink;
-use sampan_host::Error;
+use sampan_host::{Error, RequestView};
 use sampan_http::{Answer, Response};
 use std::rc::Rc;
 
@@ -30,8 +31,19 @@ impl DispatchedRequest {
         }
     }
 
-    /// Releases an answer in development: if it is held and its writes are lost, its place is taken by an answer that
-    /// tells why.
+    /// Tells developers of a handler that has returned nothing: most often a `return` is missing.
+    #[cold]
+    pub(super) fn look_for_nothing(&self, sink: &HttpSink) {
+        if let Some(dev) = &self.loaded.control.dev
+            && matches!(self.end, ChainEnd::Handler(_))
+            && sink.is_nothing()
+        {
+            dev.returned_nothing(self.view.method(), self.view.pattern());
+        }
+    }
+
+    /// Releases an answer in development: if it is held and its writes are lost, an answer that tells why is sent in
+    /// its place.
     #[cold]
     pub(super) fn release_in_development(&self, visit: &Visit, response: Response) -> Answer {
         let has_transactions = visit.has_transactions_behind(&self.view);
@@ -40,10 +52,7 @@ impl DispatchedRequest {
             answer => return answer,
         };
         let (control, view) = (Rc::clone(&self.loaded.control), Rc::clone(&self.view));
-        Answer::Later(Box::pin(async move {
-            if ticket.released().await.is_ok() {
-                return Answer::Now(response);
-            }
+        let ticket = ticket.or_else(move || {
             let lost = control.gate.lost_answer(has_transactions);
             let lost = lost.at(view.place().cloned());
             let mut told = match &control.dev {
@@ -51,8 +60,9 @@ impl DispatchedRequest {
                 None => view.answer_to(&lost),
             };
             view.tell_id(&mut told);
-            Answer::Now(told)
-        }))
+            told
+        });
+        Answer::Held(response, ticket)
     }
 
     /// The error handler failed too: both are logged, and the first one is answered by default.

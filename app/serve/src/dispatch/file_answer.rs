@@ -55,8 +55,9 @@ pub(super) fn answer_file(
     if let Some(record) = &observers.record {
         record.set_file();
     }
-    let chain = loaded.middleware.of_file(&normal);
-    let guards = loaded.guards.of_file(&normal);
+    let host = loaded.host_of(request);
+    let chain = loaded.middleware.of_file(host.as_deref(), &normal);
+    let guards = loaded.guards.of_file(host.as_deref(), &normal);
     let files = &loaded.control.files;
     let found = found.map(|found| match found {
         Served::File(file) => {

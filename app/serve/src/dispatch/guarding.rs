@@ -1,6 +1,7 @@
 //! A request before any script runs for it: its guards, and what is read from a server for its handler.
 
 use crate::dispatch::exchange::DispatchedRequest;
+use crate::request::kept_answer;
 use crate::routing::wrapping::{DeclaredGuard, SharedGuard};
 use sampan_host::trace::OpenSpan;
 use sampan_host::{Error, GuardDecision, GuardStep, HandlerId, LocalFuture, RequestView};
@@ -37,6 +38,15 @@ fn end_refused(span: Option<OpenSpan>, error: &Error) {
     }
 }
 
+/// Returns the answer of a guard; `None` where the request goes on.
+fn response_of(step: GuardStep) -> Option<Response> {
+    match step {
+        GuardStep::Pass => None,
+        GuardStep::Answer(status) => Some(Response::new(status)),
+        GuardStep::Whole(answer) => Some(kept_answer::response_of(&answer)),
+    }
+}
+
 impl DispatchedRequest {
     /// Asks the guards of the path, in their order, and goes on if they all pass the request.
     #[inline]
@@ -52,9 +62,10 @@ impl DispatchedRequest {
                 return self.check_later((asking, span), rest, way.into_owned());
             }
             match guard.check(&*self.view) {
-                Ok(GuardStep::Pass) => {}
-                Ok(GuardStep::Answer(status)) => {
-                    return self.answer_natively(Response::new(status));
+                Ok(step) => {
+                    if let Some(response) = response_of(step) {
+                        return self.answer_natively(response);
+                    }
                 }
                 Err(error) => {
                     end_refused(span, &error);
@@ -87,9 +98,12 @@ impl DispatchedRequest {
         Answer::Later(Box::pin(async move {
             let decide = self.during(&mut asking).await;
             match decide(&*self.view) {
-                Ok(()) => {
+                Ok(step) => {
                     drop(span);
-                    self.check(&rest, way)
+                    match response_of(step) {
+                        None => self.check(&rest, way),
+                        Some(response) => self.answer_natively(response),
+                    }
                 }
                 Err(error) => {
                     end_refused(span, &error);

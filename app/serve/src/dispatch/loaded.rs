@@ -5,13 +5,14 @@ use crate::gate::commit_gate::RouteUses;
 use crate::gate::control::Control;
 use crate::lane::source_mark::SourceMark;
 use crate::native::route::NativeHandler;
-use crate::request::route_info::RouteInfo;
+use crate::request::route_info::{RouteInfo, forwarded_host};
 use crate::routing::chain_steps::ChainSteps;
-use crate::routing::routes::Routes;
+use crate::routing::host_name;
+use crate::routing::routes::{RouteMatch, Routes};
 use crate::routing::wrapping::{Chain, Guards, RouteGuards, Wrapping};
 use sampan_host::database::Preparation;
 use sampan_host::{Context, HandlerId, Isolate, LaneRule, Place};
-use sampan_http::BodyRule;
+use sampan_http::{BodyRule, Request};
 use std::rc::Rc;
 
 /// A project on one worker.
@@ -19,6 +20,8 @@ pub struct Loaded {
     /// The loaded script.
     pub engine: Box<dyn Isolate>,
     pub(crate) routes: Routes,
+    /// True if any route, middleware or guard is for one host only.
+    pub(crate) has_hosts: bool,
     pub(crate) entries: Vec<RouteEntry>,
     /// The script's middleware.
     pub(crate) middleware: Wrapping<HandlerId>,
@@ -83,6 +86,31 @@ impl Loaded {
         for LaneDeclaration { name, rule, mark } in &self.lanes {
             lane.routes().declare(name, *rule, *mark);
         }
+    }
+
+    /// Finds the route for a request with a path in normal form.
+    #[inline(always)] // the route is copied otherwise
+    pub(crate) fn find(&self, request: &Request, normal: &str) -> RouteMatch {
+        if self.has_hosts {
+            return self.find_at_host(request, normal);
+        }
+        self.routes.find(request.method(), normal)
+    }
+
+    #[inline(never)]
+    fn find_at_host(&self, request: &Request, normal: &str) -> RouteMatch {
+        let host = self.host_of(request);
+        self.routes
+            .find_at(host.as_deref(), request.method(), normal)
+    }
+
+    /// Returns the host that a request asks, in the form of [`host_name`]; nothing where nothing depends on it.
+    pub(crate) fn host_of(&self, request: &Request) -> Option<String> {
+        if !self.has_hosts {
+            return None;
+        }
+        let forwarded = forwarded_host(request, &self.control.trusted);
+        forwarded.or(request.host()).map(host_name::asked)
     }
 
     /// Reports whether the project has nothing that could answer a request.

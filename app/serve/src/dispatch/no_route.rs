@@ -52,8 +52,10 @@ pub(super) fn no_route(
         (None, false) if is_options => missing(204, allow),
         (None, false) => missing(405, allow),
     };
-    let chain = loaded.middleware.of_path(&normal);
-    let guards = loaded.guards.of_path(request.method(), &normal);
+    let host = loaded.host_of(request);
+    let chain = loaded.middleware.of_path(host.as_deref(), &normal);
+    let guards = &loaded.guards;
+    let guards = guards.of_path(request.method(), host.as_deref(), &normal);
     let runs_script = end.handler().is_some();
     let waits = runs_script && admitting::has_to_wait(&loaded.control, false);
     let exchange = DispatchedRequest::without_route(loaded, request, normal, end, observers);

@@ -6,7 +6,7 @@ use crate::files::folder::Folder;
 use crate::files::paths;
 use crate::files::settings::{FOLDER, StaticSettings};
 use crate::files::stored::StoredFile;
-use crate::routing::pattern::normal_form;
+use crate::routing::normal_form::normal_form;
 use sampan_host::{Error, ErrorKind};
 use sampan_http::{Answer, Request};
 use sampan_project::Archive;

@@ -3,7 +3,7 @@
 use super::settings::StaticSettings;
 use super::static_files::{Served, StaticFiles};
 use super::stored::{Content, StoredFile};
-use crate::routing::pattern::normal_form;
+use crate::routing::normal_form::normal_form;
 use sampan_client::wait;
 use sampan_http::Request;
 use std::fs;

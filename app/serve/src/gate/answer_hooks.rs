@@ -10,11 +10,11 @@ use std::task::{Context, Poll, ready};
 
 /// The next step after a handler that has ended well.
 #[inline]
-pub(crate) fn ended(control: &Rc<Control>, view: &Rc<View>) -> Step {
+pub(crate) fn ended(control: &Rc<Control>, view: &Rc<View>, sink: &dyn ResponseSink) -> Step {
     if view.store().is_empty() {
         return Step::Done;
     }
-    match call_hooks(control, view) {
+    match call_hooks(control, view, sink) {
         Ok(None) => Step::Done,
         Ok(Some(wait)) => Step::Waiting(Box::new(WaitingHooks {
             control: Rc::clone(control),
@@ -25,12 +25,18 @@ pub(crate) fn ended(control: &Rc<Control>, view: &Rc<View>) -> Step {
     }
 }
 
-/// Calls the hooks. Returns what one of them waits for, after which they are called again.
+/// Calls the hooks, and the recorder of the answer behind them. Returns what one of them waits for, after which they
+/// are called again.
 fn call_hooks(
     control: &Control,
     view: &View,
+    sink: &dyn ResponseSink,
 ) -> Result<Option<LocalFuture<Result<(), Error>>>, Error> {
-    match AnswerHooks::before_answer(view) {
+    let step = AnswerHooks::before_answer(view).and_then(|step| match step {
+        HookStep::Done => view.record_written(sink),
+        waits => Ok(waits),
+    });
+    match step {
         Ok(HookStep::Done) => Ok(None),
         Ok(HookStep::Waits(wait)) => Ok(Some(wait)),
         Err(error) if error.kind() == ErrorKind::TooLong => Ok(Some(control.gate.writable())),
@@ -50,10 +56,14 @@ impl Suspended for WaitingHooks {
         self.wait = Box::pin(std::future::ready(Err(cancelled())));
     }
 
-    fn poll(&mut self, cx: &mut Context<'_>, _: &mut dyn ResponseSink) -> Poll<Result<(), Error>> {
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        sink: &mut dyn ResponseSink,
+    ) -> Poll<Result<(), Error>> {
         loop {
             ready!(self.wait.as_mut().poll(cx))?;
-            match call_hooks(&self.control, &self.view) {
+            match call_hooks(&self.control, &self.view, sink) {
                 Ok(Some(wait)) => self.wait = wait,
                 done => return Poll::Ready(done.map(drop)),
             }

@@ -372,6 +372,11 @@ impl Visit {
         move || !gate.outbox.is_open() && !gate.may_be_rolled_back(&view)
     }
 
+    /// Reports whether its script would go on, but has to wait for a commit or for the write connection.
+    pub(super) fn is_kept_waiting(&self) -> bool {
+        self.queued.is_some() || self.gate.outbox.is_sealed()
+    }
+
     /// Has a task woken when the open group is settled.
     pub(crate) fn wake_when_settled(&self, cx: &task::Context<'_>) {
         self.gate.outbox.wake_when_settled(cx);

@@ -21,13 +21,16 @@ use std::rc::{Rc, Weak};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Makes answers that tell developers all that is known about an error.
+/// Tells developers all that is known about an error, and what is probably a mistake.
 pub trait ErrorPages {
     /// Returns the answer to an error that no `on_error` has handled; `second` is that of an `on_error` that failed.
     fn answer_to(&self, error: &Error, second: Option<&Error>, view: &Rc<View>) -> Response;
 
     /// Returns the answer to an error that the project's `on_error` has answered with `own`.
     fn instead_of(&self, error: &Error, own: Response, view: &Rc<View>) -> Response;
+
+    /// Takes note that the handler of the route with this pattern has returned nothing.
+    fn returned_nothing(&self, _method: &str, _pattern: &str) {}
 }
 
 /// The end of a project's streams: another project has taken its place, and their time is up.

@@ -53,7 +53,7 @@ impl WaitingHandler {
                     let result = ready!(waiting.poll(cx, &mut *sink));
                     *rest = None;
                     result?;
-                    match request.ended() {
+                    match request.ended(&*sink) {
                         Step::Done => return Poll::Ready(Ok(())),
                         Step::Failed(error) => return Poll::Ready(Err(error)),
                         Step::Waiting(hooks) => *rest = Some(hooks),
@@ -114,9 +114,9 @@ impl Drop for WaitingHandler {
 
 impl WaitingRequest {
     /// Returns the next step after its handler has ended well.
-    fn ended(&self) -> Step {
+    fn ended(&self, sink: &dyn ResponseSink) -> Step {
         match &self.view {
-            Some(view) => answer_hooks::ended(&self.control, view),
+            Some(view) => answer_hooks::ended(&self.control, view, sink),
             None => Step::Done,
         }
     }

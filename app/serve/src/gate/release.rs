@@ -3,6 +3,7 @@
 use crate::answer::errors;
 use crate::gate::commit_gate::{Gate, Visit};
 use crate::gate::control::{self, Control};
+use crate::request::kept_answer;
 use crate::request::request_view::View;
 use sampan_host::trace::{Attributes, SpanKind};
 use sampan_host::{Error, ErrorKind, LocalFuture, Outbox, Verdict};
@@ -34,13 +35,21 @@ impl Visit {
                 return Answer::Now(response);
             }
         };
+        if let Some(answer) = view.additions.replayed() {
+            response = kept_answer::response_of(&answer);
+        }
+        let mut keep = view.kept_answer(&response);
         if let Err(error) = view.additions.complete(&mut response) {
+            keep = None;
             control::log(control, Some(view), "", &error);
             response = view.answer_to(&error);
         }
         view.tell_id(&mut response);
         view.compress(&mut response);
         if transactions.is_empty() && !self.gate.outbox.is_open() {
+            if let Some(keep) = keep {
+                keep();
+            }
             return Answer::Now(response);
         }
         let (ticket, seal) = Ticket::new();
@@ -58,7 +67,12 @@ impl Visit {
                 }
             }
             match verdict {
-                Verdict::Committed => seal.release(),
+                Verdict::Committed => {
+                    if let Some(keep) = keep {
+                        keep();
+                    }
+                    seal.release();
+                }
                 Verdict::Failed => {
                     let lost = control.gate.lost_answer(has_transactions);
                     remains.log(&*control.logger, &lost);

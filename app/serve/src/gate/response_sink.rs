@@ -7,8 +7,10 @@ use crate::gate::chain_end::{ChainEnd, EndAnswer};
 use crate::gate::control::Control;
 use crate::gate::script_stream::ScriptStream;
 use crate::native::route::NativeHandler;
+use crate::request::kept_answer;
 use crate::request::request_view::View;
 use sampan_host::engine::END_OF_CHAIN;
+use sampan_host::request::WholeAnswer;
 use sampan_host::sockets::{AcceptedSocket, SOCKET_ANSWER, SOCKET_TYPE};
 use sampan_host::{Error, ErrorKind, RequestView, ResponseSink, StreamedBody, answer};
 use sampan_http::{Body, Response};
@@ -28,6 +30,8 @@ pub(crate) struct HttpSink {
     served: Option<EndAnswer>,
     /// The stream that the script produces while it is sent.
     stream: Option<Box<ScriptStream>>,
+    /// True if the handler chose an empty answer.
+    is_chosen: bool,
 }
 
 impl HttpSink {
@@ -41,6 +45,7 @@ impl HttpSink {
             end: None,
             served: None,
             stream: None,
+            is_chosen: false,
         }
     }
 
@@ -50,6 +55,20 @@ impl HttpSink {
             end: end.answer(),
             ..Self::new(end.status(), control, Some(view))
         }
+    }
+
+    /// Reports whether the handler has returned nothing, as far as the language tells that from an empty answer.
+    pub(crate) fn is_nothing(&self) -> bool {
+        let response = &self.response;
+        let is_empty = match response.body() {
+            Body::Empty => true,
+            Body::Bytes(bytes) => bytes.is_empty(),
+            _ => false,
+        };
+        let is_plain =
+            response.default_content_type().is_none() && response.headers().next().is_none();
+        let is_own = self.served.is_none() && self.stream.is_none() && !self.is_chosen;
+        response.status() == 204 && is_empty && is_plain && is_own
     }
 
     /// Returns the native handler whose answer the script has returned, if it has.
@@ -148,9 +167,21 @@ impl ResponseSink for HttpSink {
         self.stream = Some(Box::new(stream));
     }
 
+    fn chosen(&mut self) {
+        self.is_chosen = true;
+    }
+
+    fn written(&self) -> Option<WholeAnswer> {
+        match (&self.served, &self.stream) {
+            (None, None) => kept_answer::copy_of(&self.response),
+            _ => None,
+        }
+    }
+
     fn reset(&mut self) {
         self.response = Response::new(self.status);
         self.served = None;
         self.stream = None;
+        self.is_chosen = false;
     }
 }

@@ -32,10 +32,22 @@ pub(crate) struct ScriptStream {
     turn: Option<Instant>,
     /// The count of its bytes, where the head of the answer has told their number.
     length: Option<LengthCheck>,
+    /// The chunk with which the body has that many bytes.
+    last: LastChunk,
     /// The control whose log receives the errors of the stream, which come too late for any answer.
     control: Rc<Control>,
     /// The request that is answered.
     view: Option<Rc<View>>,
+}
+
+/// The chunk that completes a body of a declared length. A client that has it waits for no end.
+enum LastChunk {
+    /// Not made yet.
+    Awaited,
+    /// Kept until its function ends or waits.
+    Made(Chunk),
+    /// Its function has gone on.
+    Passed,
 }
 
 impl ScriptStream {
@@ -56,6 +68,7 @@ impl ScriptStream {
             settling: None,
             turn: None,
             length: None,
+            last: LastChunk::Awaited,
             control: Rc::clone(control),
             view: view.cloned(),
         }
@@ -113,6 +126,55 @@ impl ScriptStream {
             Some(Verdict::Committed) => Poll::Ready(Ok(Some(held.0))),
             Some(Verdict::Failed) => Poll::Ready(Err(self.visit.gate.lost())),
         }
+    }
+
+    /// Returns the next chunk, but the one that completes a declared length only when its function has ended, or waits
+    /// for something: what it has written to the database by then is committed.
+    fn next_or_last(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Chunk>, Error>> {
+        if !matches!(self.last, LastChunk::Made(_)) {
+            let made = ready!(self.next(cx))?;
+            let is_awaited = matches!(self.last, LastChunk::Awaited);
+            match made {
+                Some(chunk) if is_awaited && self.is_complete_with(&chunk) => {
+                    self.last = LastChunk::Made(chunk.keep());
+                }
+                made => return Poll::Ready(Ok(made)),
+            }
+        }
+        let next = self.next(cx);
+        let goes_on = self.body.is_none() || self.held.is_some() || self.visit.is_kept_waiting();
+        if next.is_pending() && goes_on {
+            if self.visit.gate.outbox.is_sealed() {
+                self.visit.wake_when_settled(cx);
+            }
+            return Poll::Pending;
+        }
+        let LastChunk::Made(last) = std::mem::replace(&mut self.last, LastChunk::Passed) else {
+            return next;
+        };
+        match (next, self.visit.depends_on()) {
+            (Poll::Ready(Err(error)), _) => Poll::Ready(Err(error)),
+            (Poll::Ready(Ok(Some(more))), _) => {
+                let mut bytes = last.into_bytes();
+                bytes.extend(more.into_bytes());
+                Poll::Ready(Ok(Some(bytes.into())))
+            }
+            (Poll::Pending, Some(fate)) => {
+                self.held = Some((last, fate));
+                self.visit.wake_when_settled(cx);
+                Poll::Pending
+            }
+            (Poll::Pending, None) | (Poll::Ready(Ok(None)), _) => Poll::Ready(Ok(Some(last))),
+        }
+    }
+
+    fn is_complete_with(&self, chunk: &Chunk) -> bool {
+        let bytes = match chunk {
+            Chunk::Bytes(bytes) => bytes.len(),
+            Chunk::Lent(lender) | Chunk::LentBriefly(lender) => (**lender).as_ref().len(),
+        };
+        let length = self.length.as_ref();
+        length.is_some_and(|length| length.is_complete_with(bytes))
     }
 
     /// Waits until what the stream has written up to the first call is committed.
@@ -246,7 +308,10 @@ impl sampan_http::BodyStream for ScriptStream {
         if self.gives_way(cx) {
             return Poll::Pending;
         }
-        let polled = self.next(cx);
+        let polled = match self.length {
+            None => self.next(cx),
+            Some(_) => self.next_or_last(cx),
+        };
         if polled.is_pending() {
             self.turn = None;
         }

@@ -3,6 +3,7 @@
 pub(crate) mod additions;
 pub(crate) mod early_hints;
 pub(crate) mod id;
+pub(crate) mod kept_answer;
 pub(crate) mod meters;
 pub(crate) mod observers;
 pub(crate) mod proxies;

@@ -11,6 +11,7 @@ use crate::request::{id, proxies};
 use crate::routing::spans::Spans;
 use percent_encoding::percent_decode_str;
 use sampan_host::log::Log;
+use sampan_host::request::AnswerPlans;
 use sampan_host::{
     BodySource, Chunk, ConnectionTls, Error, Place, RequestView, Store, StreamedBody,
 };
@@ -191,6 +192,10 @@ impl View {
         self.info.number
     }
 
+    pub(crate) fn pattern(&self) -> &str {
+        &self.info.pattern
+    }
+
     /// Returns the place where the answering route was declared.
     pub(crate) fn place(&self) -> Option<&Place> {
         self.info.place.as_ref()
@@ -198,15 +203,6 @@ impl View {
 
     fn forwarded(&self, name: &str) -> Vec<&str> {
         route_info::forwarded(&self.request, &self.info.trusted, name)
-    }
-
-    /// Returns the host that the nearest proxy received, if it can stand in a URL.
-    fn forwarded_host(&self) -> Option<String> {
-        let host = self.forwarded("x-forwarded-host").pop()?;
-        let fits = |b: u8| {
-            b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b':' | b'[' | b']')
-        };
-        (!host.is_empty() && host.bytes().all(fits)).then(|| host.to_owned())
     }
 
     /// Returns the name of the request in the log.
@@ -286,12 +282,9 @@ impl RequestView for View {
 
     fn url(&self) -> String {
         let scheme = if self.is_https() { "https" } else { "http" };
-        let host = self
-            .forwarded_host()
-            .or_else(|| self.request.host().map(str::to_owned));
-        let host = host
-            .filter(|host| !host.is_empty())
-            .unwrap_or_else(|| "localhost".into());
+        let host = route_info::forwarded_host(&self.request, &self.info.trusted);
+        let host = host.or(self.request.host());
+        let host = host.filter(|host| !host.is_empty()).unwrap_or("localhost");
         // RFC 9112 section 3.3: `OPTIONS *` has an empty path.
         if self.path() == "*" {
             return format!("{scheme}://{host}/");
@@ -384,6 +377,10 @@ impl RequestView for View {
 
     fn default_header(&self, name: &str, value: &[u8]) -> Result<(), Error> {
         self.additions.default_header(name, value)
+    }
+
+    fn whole_answer(&self) -> Option<&dyn AnswerPlans> {
+        Some(&self.additions)
     }
 
     fn is_answered(&self) -> bool {

@@ -78,6 +78,17 @@ pub(crate) fn id_of(request: &Request, info: &RouteInfo) -> Box<str> {
     }
 }
 
+/// Returns the host that the nearest proxy received, if the proxy is trusted and the host can stand in a URL.
+pub(crate) fn forwarded_host<'a>(
+    request: &'a Request,
+    trusted: &[TrustedProxy],
+) -> Option<&'a str> {
+    let host = forwarded(request, trusted, "x-forwarded-host").pop()?;
+    let fits =
+        |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b':' | b'[' | b']');
+    (!host.is_empty() && host.bytes().all(fits)).then_some(host)
+}
+
 /// The entries of all field lines with this name, split at commas, if a trusted proxy sent them.
 pub(crate) fn forwarded<'a>(
     request: &'a Request,

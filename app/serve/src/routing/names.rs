@@ -1,6 +1,9 @@
 //! Routes with a name, and `app.url_for`, which makes their URLs.
 
-use super::pattern::{Pattern, Segment};
+use super::mixed::MixedPart;
+use super::normal_form::normal_form;
+use super::pattern::Pattern;
+use super::segment::Segment;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sampan_host::names::nearest_name;
 use sampan_host::{Args, Context, Error, ErrorKind, FunctionKind, Module, Type, Value, param, row};
@@ -53,8 +56,8 @@ impl RouteNames {
         }
         let mut names = self.0.borrow_mut();
         match names.get(name) {
-            // The same path with another method.
-            Some(known) if known.pattern == *pattern => Ok(()),
+            // The same path with another method, or at another host.
+            Some(known) if known.pattern.segments == pattern.segments => Ok(()),
             Some(known) => Err(format!(
                 "the name {name:?} is that of the route {} already",
                 known.written
@@ -86,14 +89,12 @@ impl RouteNames {
             url.push('/');
             match segment {
                 Segment::Literal(text) => url.push_str(text),
+                Segment::Mixed(part) => url.push_str(&mixed(route, params, part)?),
                 Segment::Param(key) => {
                     let text = param(route, params, key)?;
                     // In a path these lead elsewhere.
                     if matches!(&*text, "" | "." | "..") {
-                        return Err(Error::script(format!(
-                            "the parameter {key:?} of {} cannot be {text:?}",
-                            route.written
-                        )));
+                        return Err(wrong_value(route, key, &text));
                     }
                     url.extend(utf8_percent_encode(&text, RESERVED));
                 }
@@ -101,10 +102,7 @@ impl RouteNames {
                     let text = param(route, params, key)?;
                     let mut parts = text.split('/');
                     if parts.any(|part| matches!(part, "." | "..")) {
-                        return Err(Error::script(format!(
-                            "the parameter {key:?} of {} cannot be {text:?}",
-                            route.written
-                        )));
+                        return Err(wrong_value(route, key, &text));
                     }
                     url.extend(utf8_percent_encode(&text, RESERVED_IN_REST));
                 }
@@ -160,6 +158,49 @@ fn param(route: &NamedRoute, params: &[(String, Value)], key: &str) -> Result<St
     }
 }
 
+fn wrong_value(route: &NamedRoute, key: &str, text: &str) -> Error {
+    Error::script(format!(
+        "the parameter {key:?} of {} cannot be {text:?}",
+        route.written
+    ))
+}
+
+/// A part of text and parameters. A value that the router would not find again in it is refused: where `:name.:ext` has
+/// an `ext` with a dot, another `name` would arrive.
+fn mixed(
+    route: &NamedRoute,
+    params: &[(String, Value)],
+    part: &MixedPart,
+) -> Result<String, Error> {
+    let mut out = part.head().to_owned();
+    let mut given = Vec::new();
+    for (key, behind) in part.params() {
+        let text = param(route, params, key)?;
+        if text.is_empty() {
+            return Err(wrong_value(route, key, &text));
+        }
+        let encoded = utf8_percent_encode(&text, RESERVED).to_string();
+        out.push_str(&encoded);
+        out.push_str(behind);
+        given.push((key, normal_form(&encoded).into_owned()));
+    }
+    // In a path this leads elsewhere.
+    if let ("..", Some((key, value))) = (&*out, given.last()) {
+        return Err(wrong_value(route, key, value));
+    }
+    let whole = normal_form(&out);
+    let found = part.values(&whole).into_iter().flatten();
+    for ((key, value), found) in given.iter().zip(found) {
+        if found != value {
+            return Err(Error::script(format!(
+                "the parameters of {} give {whole:?}, in which {key:?} would be {found:?}",
+                route.written
+            )));
+        }
+    }
+    Ok(out)
+}
+
 fn text_of(key: &str, value: &Value) -> Result<String, Error> {
     Ok(match value {
         Value::Text(text) => text.clone(),
@@ -184,6 +225,9 @@ mod tests {
             ("home", "/"),
             ("owner", "/owners/:id"),
             ("file", "/files/*path"),
+            ("version", "/v{:major}/@:user"),
+            ("image", "/{:w}x{:h}/:name.:ext"),
+            ("dotted", "/.:x"),
         ] {
             let parsed = Pattern::parse(pattern).expect(pattern);
             names.add(name, &parsed, pattern).expect(name);
@@ -226,6 +270,23 @@ mod tests {
                 "/files/a/b%20c.txt",
             ),
             (
+                "version",
+                vec![("major", Value::Int(2)), ("user", text("a/@é"))],
+                "/v2/@a%2F%40%C3%A9",
+            ),
+            (
+                "image",
+                vec![
+                    ("w", Value::Int(64)),
+                    ("h", Value::Int(48)),
+                    ("name", text("a.tar")),
+                    ("ext", text("gz")),
+                    ("page", Value::Int(1)),
+                ],
+                "/64x48/a.tar.gz?page=1",
+            ),
+            ("dotted", vec![("x", text(".a"))], "/..a"),
+            (
                 "home",
                 vec![("tag", Value::List(vec![text("a"), text("b")]))],
                 "/?tag=a&tag=b",
@@ -253,6 +314,37 @@ mod tests {
                 "must be a text",
             ),
             ("file", vec![("path", text("a/../b"))], "cannot be"),
+            (
+                "version",
+                vec![("major", Value::Int(2))],
+                "the parameter \"user\" of /v{:major}/@:user is missing",
+            ),
+            (
+                "version",
+                vec![("major", text("")), ("user", text("x"))],
+                "the parameter \"major\" of /v{:major}/@:user cannot be \"\"",
+            ),
+            (
+                "image",
+                vec![
+                    ("w", text("1x1")),
+                    ("h", text("1x1")),
+                    ("name", text("a")),
+                    ("ext", text("b")),
+                ],
+                "give \"1x1x1x1\", in which \"w\" would be \"1x1x1\"",
+            ),
+            (
+                "image",
+                vec![
+                    ("w", Value::Int(1)),
+                    ("h", Value::Int(1)),
+                    ("name", text("a")),
+                    ("ext", text("tar.gz")),
+                ],
+                "give \"a.tar.gz\", in which \"name\" would be \"a.tar\"",
+            ),
+            ("dotted", vec![("x", text("."))], "cannot be \".\""),
         ] {
             let error = url(name, &params).expect_err(name);
             assert!(error.contains(part), "{error}");

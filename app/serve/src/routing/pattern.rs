@@ -1,31 +1,19 @@
 //! Patterns of paths, `/users/:id` and `/files/*rest`, shared by routes and middleware.
 //!
-//! A pattern is a list of segments, compared one by one with those of a path. Paths are compared in one normal form
-//! (RFC 3986 section 6.2.2): a percent-encoded character that may stand in a path as it is reads as itself, so that
-//! `/%61dmin` is
-//! `/admin` and `/%40me` is `/@me`, for routes, middleware and files alike. Only `%2F` never becomes a slash. `/a` and
-//! `/a/` are two paths.
+//! A pattern is a list of segments, compared one by one with those of a path in normal form. `/a` and `/a/` are two
+//! paths. A pattern of routes may have a host in front of its path, `api.example.org/users/:id`, and matches requests
+//! to that host alone.
 
+use super::host_name;
+use super::segment::Segment;
+use super::spans::PARAMS_MAX;
 use sampan_host::refusals::check_pattern;
-use std::borrow::Cow;
-
-/// The most parameters that one pattern may have.
-pub(crate) const PARAMS_MAX: usize = 16;
-
-/// One part of a pattern, between two slashes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Segment {
-    /// Matches itself; in normal form.
-    Literal(String),
-    /// `:name`: matches one segment that is not empty.
-    Param(String),
-    /// `*name`, or a bare `*`, whose name is `*`: matches all that is left, also nothing.
-    Rest(String),
-}
 
 /// A pattern, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
+    /// The only host: lower-case, without a dot at its end.
+    pub host: Option<String>,
     /// In the order of the path.
     pub segments: Vec<Segment>,
 }
@@ -45,45 +33,50 @@ impl Pattern {
     /// The pattern of all paths.
     pub fn all() -> Self {
         Self {
+            host: None,
             segments: vec![Segment::Rest("*".into())],
         }
     }
 
-    /// Takes a pattern apart. The error says what is wrong with it.
+    /// Takes a pattern apart that may have a host. The error says what is wrong with it.
+    pub fn parse_with_host(text: &str) -> Result<Self, String> {
+        match text.find('/') {
+            None | Some(0) => Self::parse(text),
+            Some(at) => {
+                let (host, path) = text.split_at(at);
+                Ok(Self {
+                    host: Some(host_name::declared(host)?),
+                    ..Self::parse(path)?
+                })
+            }
+        }
+    }
+
+    /// Takes a pattern of paths apart. The error says what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text == "*" {
             return Ok(Self::all());
         }
         check_pattern(text).map_err(|error| error.message().to_owned())?;
-        let inner = &text[1..];
         let mut segments = Vec::new();
-        let mut parts = inner.split('/').peekable();
+        let mut parts = text[1..].split('/').peekable();
         while let Some(part) = parts.next() {
-            let segment = if let Some(name) = part.strip_prefix(':') {
-                Segment::Param(param_name(name, text)?)
-            } else if let Some(name) = part.strip_prefix('*') {
-                if parts.peek().is_some() {
-                    return Err(format!(
-                        "in the pattern {text:?}, '*' must be the last part"
-                    ));
-                }
-                Segment::Rest(if name.is_empty() {
-                    "*".into()
-                } else {
-                    param_name(name, text)?
-                })
-            } else {
-                if part.is_empty() && parts.peek().is_some() {
-                    return Err(format!(
-                        "the pattern {text:?} has an empty part: write one '/' instead of two"
-                    ));
-                }
-                check_literal(part, text)?;
-                Segment::Literal(literal(part))
-            };
-            segments.push(segment);
+            if parts.peek().is_some() && part.starts_with('*') {
+                return Err(format!(
+                    "in the pattern {text:?}, '*' must be the last part"
+                ));
+            }
+            if parts.peek().is_some() && part.is_empty() {
+                return Err(format!(
+                    "the pattern {text:?} has an empty part: write one '/' instead of two"
+                ));
+            }
+            segments.push(Segment::parse(part, text)?);
         }
-        let pattern = Self { segments };
+        let pattern = Self {
+            host: None,
+            segments,
+        };
         let names: Vec<&str> = pattern.params().collect();
         if names.len() > PARAMS_MAX {
             return Err(format!(
@@ -104,10 +97,7 @@ impl Pattern {
 
     /// The names of the parameters, in order.
     pub fn params(&self) -> impl Iterator<Item = &str> {
-        self.segments.iter().filter_map(|segment| match segment {
-            Segment::Param(name) | Segment::Rest(name) => Some(name.as_str()),
-            Segment::Literal(_) => None,
-        })
+        self.segments.iter().flat_map(Segment::params)
     }
 
     /// Reports whether it matches all that is left of a path.
@@ -115,8 +105,14 @@ impl Pattern {
         matches!(self.segments.last(), Some(Segment::Rest(_)))
     }
 
-    /// Reports whether the pattern matches a path in normal form, as middleware does it: `/admin/*` is `/admin` and all
-    /// below it.
+    /// Reports whether the pattern wraps a path of a host in normal form. `None` stands for a host that is not known.
+    pub(crate) fn wraps_at(&self, host: Option<&str>, path: &str) -> bool {
+        let is_host = self.host.is_none() || self.host.as_deref() == host;
+        is_host && self.wraps(path)
+    }
+
+    /// Reports whether the pattern matches a path in normal form of its hosts, as middleware does it: `/admin/*` is
+    /// `/admin` and all below it.
     pub fn wraps(&self, path: &str) -> bool {
         let mut left = path.strip_prefix('/');
         for segment in &self.segments {
@@ -127,6 +123,7 @@ impl Pattern {
             };
             let fits = match segment {
                 Segment::Literal(literal) => literal == part,
+                Segment::Mixed(mixed) => mixed.matches(part),
                 _ => !part.is_empty(),
             };
             if !fits {
@@ -149,7 +146,13 @@ impl Pattern {
 
     /// Reports whether this pattern of a middleware wraps the paths of a route.
     pub(crate) fn covers(&self, route: &Self) -> Covers {
-        let mut sure = true;
+        let mut sure = match (&self.host, &route.host) {
+            (None, _) => true,
+            // Requests to the host come to the route where the host has none.
+            (Some(_), None) => false,
+            (Some(ours), Some(theirs)) if ours == theirs => true,
+            (Some(_), Some(_)) => return Covers::Never,
+        };
         let mut theirs = route.segments.iter();
         for ours in &self.segments {
             match (ours, theirs.next()) {
@@ -169,7 +172,19 @@ impl Pattern {
                 (Segment::Literal(a), Some(Segment::Param(_))) if a.is_empty() => {
                     return Covers::Never;
                 }
-                (Segment::Literal(_), Some(Segment::Param(_))) => sure = false,
+                (Segment::Mixed(a), Some(Segment::Literal(b))) if !a.matches(b) => {
+                    return Covers::Never;
+                }
+                (Segment::Literal(a), Some(Segment::Mixed(b))) if !b.matches(a) => {
+                    return Covers::Never;
+                }
+                (Segment::Mixed(a), Some(Segment::Mixed(b))) if a.order(b).is_eq() => {}
+                (
+                    Segment::Literal(_) | Segment::Mixed(_),
+                    Some(Segment::Param(_) | Segment::Mixed(_)),
+                ) => {
+                    sure = false;
+                }
                 _ => {}
             }
         }
@@ -180,111 +195,6 @@ impl Pattern {
             Some(_) => Covers::Never,
         }
     }
-}
-
-fn param_name(name: &str, pattern: &str) -> Result<String, String> {
-    if !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
-        return Ok(name.to_owned());
-    }
-    Err(format!(
-        "in the pattern {pattern:?}, a parameter is a whole part and its name is made of letters, digits and '_'"
-    ))
-}
-
-/// Refuses what no request's path has, or none that a client means.
-fn check_literal(part: &str, pattern: &str) -> Result<(), String> {
-    let fault = if part.contains('?') {
-        "has a '?': a pattern matches the path only, and the query is in req.query"
-    } else if part.contains('#') {
-        "has a '#': clients do not send what follows it"
-    } else if part.contains(char::is_control) {
-        "has a control character"
-    } else if part.contains('*') {
-        "has a '*' inside of a part: it stands alone or before a name, as in /files/*rest"
-    } else if matches!(part, "." | "..") {
-        "has a part '.' or '..': clients resolve it before they ask"
-    } else if part
-        .split('%')
-        .skip(1)
-        .any(|after| decoded(after.as_bytes()).is_none())
-    {
-        "has a '%' without two hexadecimal digits: write the character itself, or %25 for '%'"
-    } else {
-        return Ok(());
-    };
-    Err(format!("the pattern {pattern:?} {fault}"))
-}
-
-/// A part of a pattern as it stands in paths: what a path cannot hold is percent-encoded.
-fn literal(part: &str) -> String {
-    normal_form(part).into_owned()
-}
-
-/// For each byte whether a path in normal form has it as it is: `pchar` of RFC 3986 section 3.3, and the slash.
-static PLAIN: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        table[byte] = matches!(byte as u8,
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'!' | b'$' | b'&' | b'\'' | b'('
-            | b')' | b'*' | b'+' | b',' | b';' | b'=' | b':' | b'@' | b'/');
-        byte += 1;
-    }
-    table
-};
-
-/// A path in the form in which paths are compared; most are in it already, and nothing is copied then.
-pub fn normal_form(path: &str) -> Cow<'_, str> {
-    if path.bytes().all(|byte| PLAIN[usize::from(byte)]) {
-        return Cow::Borrowed(path);
-    }
-    let mut out = String::with_capacity(path.len() + 8);
-    let mut left = path.as_bytes();
-    while let [byte, after @ ..] = left {
-        left = after;
-        match decoded(after).filter(|_| *byte == b'%') {
-            Some(meant) => {
-                if PLAIN[usize::from(meant)] && meant != b'/' {
-                    out.push(char::from(meant));
-                } else {
-                    push_encoded(&mut out, meant);
-                }
-                left = &after[2..];
-            }
-            // Some clients send é or { as they are.
-            None if PLAIN[usize::from(*byte)] => out.push(char::from(*byte)),
-            // A '%' without digits means itself, and is then written as elsewhere.
-            None => push_encoded(&mut out, *byte),
-        }
-    }
-    Cow::Owned(out)
-}
-
-/// A path in normal form as an application may read it that decodes slashes and merges them: `//admin/x` and
-/// `/admin%2Fx` are `/admin/x`.
-/// `None` where that is the path itself.
-pub(crate) fn merged_slashes(path: &str) -> Option<String> {
-    if !path.contains("//") && !path.contains("%2F") {
-        return None;
-    }
-    let mut read = path.replace("%2F", "/");
-    while read.contains("//") {
-        read = read.replace("//", "/");
-    }
-    Some(read)
-}
-
-/// The byte that the two hexadecimal digits at the front stand for.
-fn decoded(digits: &[u8]) -> Option<u8> {
-    let digit = |index: usize| digits.get(index).and_then(|&b| char::from(b).to_digit(16));
-    Some((digit(0)? * 16 + digit(1)?) as u8)
-}
-
-fn push_encoded(out: &mut String, byte: u8) {
-    const HEX: &[u8; 16] = b"0123456789ABCDEF";
-    out.push('%');
-    out.push(char::from(HEX[usize::from(byte >> 4)]));
-    out.push(char::from(HEX[usize::from(byte & 15)]));
 }
 
 #[cfg(test)]
@@ -314,25 +224,14 @@ mod tests {
     }
 
     #[test]
-    fn slashes_are_merged_as_applications_read_them() {
-        for (path, read) in [
-            ("/admin/x", None),
-            ("//admin/x", Some("/admin/x")),
-            ("/admin%2Fx", Some("/admin/x")),
-            ("/admin//x/%2F", Some("/admin/x/")),
-        ] {
-            assert_eq!(merged_slashes(path).as_deref(), read, "{path}");
-        }
-    }
-
-    #[test]
     fn faulty_patterns_are_named() {
         for (text, message) in [
             ("users", "must begin with '/'"),
             ("", "must begin with '/'"),
             ("/a/*rest/b", "'*' must be the last part"),
-            ("/:", "whole part"),
-            ("/:id.json", "whole part"),
+            ("/:", "letters, digits and '_'"),
+            ("/:a.:a", "two parameters called \"a\""),
+            ("/:a/x-:a", "two parameters called \"a\""),
             ("/:a/:a", "two parameters called \"a\""),
             ("/a//b", "an empty part"),
             ("//", "an empty part"),
@@ -349,10 +248,49 @@ mod tests {
             assert!(error.contains(message), "{text}: {error}");
         }
         let many: String = (0..17).map(|n| format!("/:p{n}")).collect();
-        assert!(
-            Pattern::parse(&many)
-                .expect_err("too many")
-                .contains("more than 16")
+        let mixed: String = (0..17).map(|n| format!("/:p{n}.")).collect();
+        let in_one: String = (0..17).map(|n| format!(":p{n}.")).collect();
+        for many in [many, mixed, format!("/{in_one}")] {
+            let error = Pattern::parse(&many).expect_err("too many");
+            assert!(error.contains("more than 16"), "{error}");
+        }
+    }
+
+    #[test]
+    fn hosts_stand_in_front_of_paths() {
+        use Covers::{Always, Never, Perhaps};
+        let parse = |text| Pattern::parse_with_host(text).expect(text);
+        assert_eq!(parse("A.example./x").host.as_deref(), Some("a.example"));
+        assert_eq!(parse("a.example/x").segments, pattern("/x").segments);
+        assert_eq!(parse("/x"), pattern("/x"));
+        assert_eq!(parse("*"), Pattern::all());
+        for text in ["a.example", "a.example//x", "a:80/x", "http://a/x", "*/x"] {
+            Pattern::parse_with_host(text).expect_err(text);
+        }
+        Pattern::parse("a.example/x").expect_err("no host here");
+        for (middleware, route, expected) in [
+            ("a.example/*", "a.example/x", Always),
+            ("a.example/*", "b.example/x", Never),
+            ("a.example/*", "/x", Perhaps),
+            ("a.example/y", "/x", Never),
+            ("/x", "a.example/x", Always),
+            ("*", "a.example/x", Always),
+            ("a.example/y", "a.example/:x", Perhaps),
+        ] {
+            let covers = parse(middleware).covers(&parse(route));
+            assert_eq!(covers, expected, "{middleware} over {route}");
+        }
+        let wraps = |text, host| parse(text).wraps_at(host, "/x");
+        assert!(wraps("a.example/x", Some("a.example")) && wraps("/x", Some("b")));
+        assert!(wraps("/x", None) && !wraps("a.example/x", None));
+        assert!(!wraps("a.example/x", Some("b")) && !wraps("a.example/y", Some("a.example")));
+    }
+
+    #[test]
+    fn literals_are_in_normal_form() {
+        assert_eq!(
+            pattern("/café au lait").segments,
+            [Segment::Literal("caf%C3%A9%20au%20lait".into())]
         );
     }
 
@@ -377,6 +315,16 @@ mod tests {
                 &["/u//edit", "/u/7", "/u/7/edit/", "/u/7/8/edit"],
             ),
             ("/", &["/"], &["/a"]),
+            (
+                "/@:user/*",
+                &["/@me", "/@me/", "/@me/x"],
+                &["/@", "/me", "/@/x"],
+            ),
+            (
+                "/r/:id.pdf",
+                &["/r/7.pdf"],
+                &["/r/.pdf", "/r/7.pdf/", "/r/7"],
+            ),
         ] {
             for path in yes {
                 assert!(pattern(text).wraps(path), "{text} wraps {path}");
@@ -406,6 +354,18 @@ mod tests {
             ("/a/", "/a/*rest", Perhaps),
             ("/", "/:x", Never),
             ("/a/*", "/*rest", Perhaps),
+            ("/a.b", "/:x.b", Perhaps),
+            ("/a.c", "/:x.b", Never),
+            ("/", "/:x.b", Never),
+            ("/:x.b", "/a.b", Always),
+            ("/:x.b", "/.b", Never),
+            ("/:x.b", "/", Never),
+            ("/:x.b", "/:y.b", Always),
+            ("/:x.b", "/a-:y", Perhaps),
+            ("/:x.b", "/:y", Perhaps),
+            ("/:x", "/:y.b", Always),
+            ("/:x.b", "/*rest", Perhaps),
+            ("/:x.b/*", "/:x.b/c", Always),
         ] {
             assert_eq!(
                 pattern(middleware).covers(&pattern(route)),
@@ -413,36 +373,5 @@ mod tests {
                 "{middleware} over {route}"
             );
         }
-    }
-
-    #[test]
-    fn paths_have_one_normal_form() {
-        assert!(matches!(normal_form("/plain/path"), Cow::Borrowed(_)));
-        assert_eq!(
-            normal_form("/%61dmin/%7euser%2fx%zz%"),
-            "/admin/~user%2Fx%25zz%25"
-        );
-        // Encoded or not: what a pattern may hold is compared as it is written there.
-        let held = "@!$&'()*+,;=:";
-        let encoded: String = held.bytes().map(|byte| format!("%{byte:02x}")).collect();
-        assert_eq!(normal_form(&encoded), held);
-        for path in ["/%2540me", "/%25zz", "/%2e%2F%5C%7B"] {
-            let once = normal_form(path).into_owned();
-            assert_eq!(
-                normal_form(&once),
-                once,
-                "{path} is in normal form after one step"
-            );
-        }
-        assert_eq!(normal_form("/%e2%82%AC"), "/%E2%82%AC");
-        assert_eq!(normal_form("/é/{x}"), "/%C3%A9/%7Bx%7D");
-        assert!(matches!(
-            normal_form("/users/@me/a:b;c=d,e"),
-            Cow::Borrowed(_)
-        ));
-        assert_eq!(
-            pattern("/café au lait").segments,
-            [Segment::Literal("caf%C3%A9%20au%20lait".into())]
-        );
     }
 }

@@ -1,13 +1,17 @@
 //! The routes of a project: which one answers a method and a path.
 //!
-//! All routes stand in one tree of path segments. At each segment the literal part wins over a parameter and a
-//! parameter over `*rest`; where a more specific pattern has no route for the method, the search goes on with the next.
-//! So
-//! `/:page` and `/*rest` may stand side by side, and one search also tells which methods a path has.
+//! All routes stand in one tree of path segments. At each segment the literal part wins over one with text and
+//! parameters, that over a parameter alone and a parameter over `*rest`; where a more specific pattern has no route for
+//! the method, the search goes on with the next. So `/:page` and `/*rest` may stand side by side, and one search also
+//! tells which methods a path has. Each host with routes of its own has a tree, which is searched before the tree of
+//! all hosts.
 
-use crate::routing::pattern::{Pattern, Segment};
+use crate::routing::mixed::MixedPart;
+use crate::routing::pattern::Pattern;
+use crate::routing::segment::Segment;
 use crate::routing::spans::Spans;
 use sampan_http::Method;
+use std::collections::BTreeMap;
 
 /// The methods that routes are declared for, in the order in which `Allow` lists them. HEAD is answered by GET.
 const VERBS: [&str; 6] = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
@@ -63,15 +67,28 @@ pub enum RouteMatch {
 #[derive(Debug, Default)]
 pub struct Routes {
     root: RouteNode,
+    /// True if any pattern has a part of text and parameters. The search of other projects does not look for them.
+    has_mixed: bool,
+    /// The routes of one host each.
+    hosts: BTreeMap<String, Routes>,
 }
 
 #[derive(Debug, Default)]
 struct RouteNode {
     /// By their literals, sorted.
     literals: Vec<(Box<str>, RouteNode)>,
-    param: Option<Box<RouteNode>>,
+    params: Option<Box<ParamNodes>>,
     rest: Option<Box<Leaf>>,
     leaf: Leaf,
+}
+
+/// The nodes behind a part with a parameter.
+#[derive(Debug, Default)]
+struct ParamNodes {
+    /// The node behind `:name`; an empty one leads nowhere.
+    whole: RouteNode,
+    /// Those behind parts that have text too, in the order in which they are tried.
+    mixed: Vec<(MixedPart, RouteNode)>,
 }
 
 /// The routes at the end of a pattern: indices of routes.
@@ -89,7 +106,11 @@ impl Routes {
         pattern: &Pattern,
         index: usize,
     ) -> Result<(), usize> {
-        let mut node = &mut self.root;
+        let routes = match &pattern.host {
+            None => self,
+            Some(host) => self.hosts.entry(host.clone()).or_default(),
+        };
+        let mut node = &mut routes.root;
         for segment in &pattern.segments {
             node = match segment {
                 Segment::Literal(literal) => {
@@ -106,14 +127,46 @@ impl Routes {
                     };
                     &mut node.literals[at].1
                 }
-                Segment::Param(_) => node.param.get_or_insert_default(),
+                Segment::Mixed(part) => {
+                    routes.has_mixed = true;
+                    let mixed = &mut node.params.get_or_insert_default().mixed;
+                    let at = match mixed.binary_search_by(|(known, _)| known.order(part)) {
+                        Ok(at) => at,
+                        Err(at) => {
+                            mixed.insert(at, (part.clone(), RouteNode::default()));
+                            at
+                        }
+                    };
+                    &mut mixed[at].1
+                }
+                Segment::Param(_) => &mut node.params.get_or_insert_default().whole,
                 Segment::Rest(_) => return node.rest.get_or_insert_default().put(verb, index),
             };
         }
         node.leaf.put(verb, index)
     }
 
-    /// Finds the route for a method and a path in normal form. Allocates nothing.
+    /// Reports whether any host has routes of its own.
+    pub(crate) fn has_hosts(&self) -> bool {
+        !self.hosts.is_empty()
+    }
+
+    /// Finds the route for a request to a host, in the form of [`crate::routing::host_name`]: one of the host, or else
+    /// one of all hosts.
+    pub(crate) fn find_at(&self, host: Option<&str>, method: Method, path: &str) -> RouteMatch {
+        let own = host.and_then(|host| self.hosts.get(host));
+        let allow = match own.map(|own| own.find(method, path)) {
+            None => Allow::NONE,
+            Some(RouteMatch::Nothing(allow)) => allow,
+            Some(found) => return found,
+        };
+        match self.find(method, path) {
+            RouteMatch::Nothing(Allow(others)) => RouteMatch::Nothing(Allow(allow.0 | others)),
+            found => found,
+        }
+    }
+
+    /// Finds the route for a method and a path in normal form, of those for all hosts. Allocates nothing.
     pub fn find(&self, method: Method, path: &str) -> RouteMatch {
         let mut search = Search {
             path,
@@ -124,7 +177,11 @@ impl Routes {
         let Some(first) = path.starts_with('/').then_some(1) else {
             return RouteMatch::Nothing(Allow::default());
         };
-        match search.walk(&self.root, first) {
+        let found = match self.has_mixed {
+            false => search.walk::<false>(&self.root, first),
+            true => search.walk::<true>(&self.root, first),
+        };
+        match found {
             Some(index) => RouteMatch::Route(index as usize, search.spans),
             None => RouteMatch::Nothing(search.allow),
         }
@@ -173,20 +230,26 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Goes on at the segment that begins at `start`. Visits each node at most once, and as deep as the longest
-    /// pattern.
-    fn walk(&mut self, node: &RouteNode, start: usize) -> Option<u32> {
+    /// pattern. Without `MIXED`, parts with text and parameters are not looked for.
+    fn walk<const MIXED: bool>(&mut self, node: &RouteNode, start: usize) -> Option<u32> {
         let left = self.path.as_bytes().get(start..).unwrap_or_default();
         let end = start + left.iter().position(|&b| b == b'/').unwrap_or(left.len());
         let part = &self.path[start..end];
         if let Some(child) = literal_child(node, part)
-            && let Some(index) = self.enter(child, end)
+            && let Some(index) = self.enter::<MIXED>(child, end)
         {
             return Some(index);
         }
-        if let (Some(child), false) = (&node.param, part.is_empty()) {
+        if MIXED
+            && let Some(params) = &node.params
+            && let Some(index) = self.enter_mixed(&params.mixed, start, end)
+        {
+            return Some(index);
+        }
+        if let (Some(params), false) = (&node.params, part.is_empty()) {
             let before = self.spans.count();
             self.spans.push(start, end);
-            if let Some(index) = self.enter(child, end) {
+            if let Some(index) = self.enter::<MIXED>(&params.whole, end) {
                 return Some(index);
             }
             self.spans.truncate(before);
@@ -197,12 +260,35 @@ impl Search<'_> {
     }
 
     /// A segment that ends at `end` led to `node`: either the path ends here too, or there is another segment.
-    fn enter(&mut self, node: &RouteNode, end: usize) -> Option<u32> {
+    fn enter<const MIXED: bool>(&mut self, node: &RouteNode, end: usize) -> Option<u32> {
         if end == self.path.len() {
             self.accept(&node.leaf)
         } else {
-            self.walk(node, end + 1)
+            self.walk::<MIXED>(node, end + 1)
         }
+    }
+
+    /// Tries the parts with text and parameters on the segment from `start` to `end`.
+    fn enter_mixed(
+        &mut self,
+        mixed: &[(MixedPart, RouteNode)],
+        start: usize,
+        end: usize,
+    ) -> Option<u32> {
+        for (part, child) in mixed {
+            let Some(places) = part.places(&self.path[start..end]) else {
+                continue;
+            };
+            let before = self.spans.count();
+            for (from, to) in places {
+                self.spans.push(start + from, start + to);
+            }
+            if let Some(index) = self.enter::<true>(child, end) {
+                return Some(index);
+            }
+            self.spans.truncate(before);
+        }
+        None
     }
 
     /// Reports whether the leaf answers the method; if not, its methods are noted.
@@ -236,137 +322,4 @@ fn literal_child<'a>(node: &'a RouteNode, part: &str) -> Option<&'a RouteNode> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::routing::pattern::PARAMS_MAX;
-
-    fn routes(list: &[(&str, &str)]) -> Routes {
-        let mut routes = Routes::default();
-        for (index, (method, text)) in list.iter().enumerate() {
-            let pattern = Pattern::parse(text).expect("a pattern");
-            routes
-                .insert(verb(method), &pattern, index)
-                .expect("a free place");
-        }
-        routes
-    }
-
-    fn find(routes: &Routes, method: Method, path: &str) -> Option<(usize, Vec<String>)> {
-        match routes.find(method, path) {
-            RouteMatch::Route(index, spans) => Some((
-                index,
-                (0..)
-                    .map_while(|i| spans.of(path, i))
-                    .map(str::to_owned)
-                    .collect(),
-            )),
-            RouteMatch::Nothing(_) => None,
-        }
-    }
-
-    #[test]
-    fn the_most_specific_pattern_wins_and_the_search_backs_up() {
-        let routes = routes(&[
-            ("GET", "/"),
-            ("GET", "/users/new"),
-            ("GET", "/users/:id"),
-            ("GET", "/users/:id/posts/:post"),
-            ("GET", "/users/*rest"),
-            ("GET", "/*all"),
-            ("GET", "/:page"),
-            ("GET", "/users/new/x"),
-        ]);
-        let get = |path| {
-            find(&routes, Method::Get, path).map(|(index, params)| (index, params.join("|")))
-        };
-        assert_eq!(get("/"), Some((0, String::new())));
-        assert_eq!(get("/users/new"), Some((1, String::new())));
-        assert_eq!(get("/users/7"), Some((2, "7".into())));
-        assert_eq!(get("/users/new/posts/3"), Some((3, "new|3".into())));
-        assert_eq!(get("/users/7/posts"), Some((4, "7/posts".into())));
-        assert_eq!(get("/users/"), Some((4, String::new())));
-        assert_eq!(get("/about"), Some((6, "about".into())));
-        assert_eq!(get("/users"), Some((6, "users".into())));
-        assert_eq!(get("/about/"), Some((5, "about/".into())));
-        assert_eq!(get("/a//b"), Some((5, "a//b".into())));
-        assert_eq!(get("*"), None);
-    }
-
-    #[test]
-    fn a_pattern_has_as_many_parameters_as_allowed() {
-        let names: String = (0..PARAMS_MAX).map(|n| format!("/:p{n}")).collect();
-        let shorter: String = (0..PARAMS_MAX - 1).map(|n| format!("/:p{n}")).collect();
-        let routes = routes(&[("GET", &names), ("GET", &format!("{shorter}/last"))]);
-        let values: Vec<String> = (0..PARAMS_MAX).map(|n| n.to_string()).collect();
-        let get = |path: String| find(&routes, Method::Get, &path);
-        assert_eq!(
-            get(format!("/{}", values.join("/"))),
-            Some((0, values.clone()))
-        );
-        let short = &values[..PARAMS_MAX - 1];
-        assert_eq!(
-            get(format!("/{}/last", short.join("/"))),
-            Some((1, short.to_vec()))
-        );
-    }
-
-    #[test]
-    fn a_trailing_slash_is_another_path() {
-        let routes = routes(&[("GET", "/a"), ("GET", "/b/")]);
-        for (path, found) in [("/a", true), ("/a/", false), ("/b/", true), ("/b", false)] {
-            assert_eq!(find(&routes, Method::Get, path).is_some(), found, "{path}");
-        }
-    }
-
-    #[test]
-    fn methods_are_searched_with_the_path() {
-        let routes = routes(&[
-            ("GET", "/a/b"),
-            ("POST", "/a/:x"),
-            ("*", "/any"),
-            ("GET", "/any"),
-            ("PUT", "/a/b"),
-        ]);
-        assert_eq!(
-            find(&routes, Method::Post, "/a/b"),
-            Some((1, vec!["b".into()]))
-        );
-        assert_eq!(find(&routes, Method::Head, "/a/b"), Some((0, vec![])));
-        assert_eq!(find(&routes, Method::Get, "/any"), Some((3, vec![])));
-        assert_eq!(find(&routes, Method::Other, "/any"), Some((2, vec![])));
-        let RouteMatch::Nothing(allow) = routes.find(Method::Delete, "/a/b") else {
-            panic!("no DELETE there")
-        };
-        assert_eq!(allow.field_value(), "GET, HEAD, POST, PUT, OPTIONS");
-        let RouteMatch::Nothing(none) = routes.find(Method::Get, "/nowhere") else {
-            panic!("nothing there")
-        };
-        assert!(none.is_empty());
-    }
-
-    #[test]
-    fn a_taken_place_names_who_took_it() {
-        let mut routes = routes(&[("GET", "/users/:id"), ("GET", "/f/*rest")]);
-        let parse = |text| Pattern::parse(text).expect("a pattern");
-        assert_eq!(
-            routes.insert(verb("GET"), &parse("/users/:name"), 2),
-            Err(0)
-        );
-        assert_eq!(routes.insert(verb("GET"), &parse("/f/*"), 3), Err(1));
-        assert_eq!(
-            routes.insert(verb("POST"), &parse("/users/:name"), 4),
-            Ok(())
-        );
-    }
-
-    #[test]
-    fn many_literals_are_found_too() {
-        let texts: Vec<String> = (0..50).map(|n| format!("/r{n}/x")).collect();
-        let list: Vec<(&str, &str)> = texts.iter().map(|text| ("GET", text.as_str())).collect();
-        let routes = routes(&list);
-        for (index, text) in texts.iter().enumerate() {
-            assert_eq!(find(&routes, Method::Get, text), Some((index, vec![])));
-        }
-        assert_eq!(find(&routes, Method::Get, "/r50/x"), None);
-    }
-}
+mod tests;

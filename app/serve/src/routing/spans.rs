@@ -1,6 +1,7 @@
 //! The positions of a route's parameters in a path.
 
-use crate::routing::pattern::PARAMS_MAX;
+/// The most parameters that one pattern may have.
+pub(crate) const PARAMS_MAX: usize = 16;
 
 /// The number of parameters whose positions need no allocation: most routes have fewer.
 const INLINE_PARAMS: usize = 4;

@@ -1,7 +1,8 @@
 //! The wrappers of a project's paths, by patterns: the script's middleware, and the guards.
 
 use crate::files::paths::any_name;
-use crate::routing::pattern::{Covers, Pattern, merged_slashes};
+use crate::routing::normal_form::merged_slashes;
+use crate::routing::pattern::{Covers, Pattern};
 use sampan_host::Guard;
 use sampan_host::trace::ChainStep;
 use sampan_http::Method;
@@ -49,29 +50,41 @@ impl<T: Clone> Wrapping<T> {
         Chain::Fixed(chain.into())
     }
 
-    /// Those around a path in normal form, also as an application may read that which takes it apart itself.
-    pub(crate) fn of_path(&self, path: &str) -> Vec<T> {
+    /// Reports whether any wraps the paths of one host only.
+    pub(crate) fn has_hosts(&self) -> bool {
+        self.0.iter().any(|(pattern, _)| pattern.host.is_some())
+    }
+
+    /// Those around a path of a host in normal form, also as an application may read that which takes it apart itself.
+    pub(crate) fn of_path(&self, host: Option<&str>, path: &str) -> Vec<T> {
         let read = merged_slashes(path);
         let is_around = |(pattern, _): &&(Pattern, T)| {
-            pattern.wraps(path) || read.as_ref().is_some_and(|read| pattern.wraps(read))
+            let wraps = |path: &str| pattern.wraps_at(host, path);
+            wraps(path) || read.as_deref().is_some_and(wraps)
         };
         let wrapping = self.0.iter().filter(is_around);
         wrapping.map(|(_, wraps)| wraps.clone()).collect()
     }
 
-    /// Those around a file: what wraps one of its names wraps it under all.
-    pub(crate) fn of_file(&self, path: &str) -> Vec<T> {
-        let is_around = |(pattern, _): &&(Pattern, T)| any_name(path, |name| pattern.wraps(name));
+    /// Those around a file that a host is asked for: what wraps one of its names wraps it under all.
+    pub(crate) fn of_file(&self, host: Option<&str>, path: &str) -> Vec<T> {
+        let is_around =
+            |(pattern, _): &&(Pattern, T)| any_name(path, |name| pattern.wraps_at(host, name));
         let wrapping = self.0.iter().filter(is_around);
         wrapping.map(|(_, wraps)| wraps.clone()).collect()
     }
 
-    /// Those around a route, for a path of it.
+    /// Those around a route, for a path of it. `host` is asked where they depend on the path.
     #[inline]
-    pub(crate) fn of_route<'a>(&self, chain: &'a Chain<T>, path: &str) -> Cow<'a, [T]> {
+    pub(crate) fn of_route<'a>(
+        &self,
+        chain: &'a Chain<T>,
+        host: impl FnOnce() -> Option<String>,
+        path: &str,
+    ) -> Cow<'a, [T]> {
         match chain {
             Chain::Fixed(chain) => Cow::Borrowed(chain),
-            Chain::PerPath => Cow::Owned(self.of_path(path)),
+            Chain::PerPath => Cow::Owned(self.of_path(host().as_deref(), path)),
         }
     }
 }
@@ -138,25 +151,36 @@ impl Guards {
         &self,
         guards: &'a RouteGuards,
         method: Method,
+        host: impl FnOnce() -> Option<String>,
         path: &str,
     ) -> Cow<'a, [SharedGuard]> {
         match is_safe(method) {
-            true => self.safe.of_route(&guards.safe, path),
-            false => self.all.of_route(&guards.all, path),
+            true => self.safe.of_route(&guards.safe, host, path),
+            false => self.all.of_route(&guards.all, host, path),
         }
     }
 
-    /// Those that check a request to a path in normal form.
-    pub(crate) fn of_path(&self, method: Method, path: &str) -> Vec<SharedGuard> {
+    /// Reports whether any checks the requests to one host only.
+    pub(crate) fn has_hosts(&self) -> bool {
+        self.all.has_hosts()
+    }
+
+    /// Those that check a request to a path of a host in normal form.
+    pub(crate) fn of_path(
+        &self,
+        method: Method,
+        host: Option<&str>,
+        path: &str,
+    ) -> Vec<SharedGuard> {
         match is_safe(method) {
-            true => self.safe.of_path(path),
-            false => self.all.of_path(path),
+            true => self.safe.of_path(host, path),
+            false => self.all.of_path(host, path),
         }
     }
 
-    /// Those that check a request for a file.
-    pub(crate) fn of_file(&self, path: &str) -> Vec<SharedGuard> {
-        self.safe.of_file(path)
+    /// Those that check a request to a host for a file.
+    pub(crate) fn of_file(&self, host: Option<&str>, path: &str) -> Vec<SharedGuard> {
+        self.safe.of_file(host, path)
     }
 }
 

@@ -119,10 +119,7 @@ impl JobsBench<'_> {
     }
 
     fn rate(&self, stores: &Stores, peer: &'static Peer, round: u32) -> Result<Sample, String> {
-        let mut installed = self.setup.installed.iter();
-        let (_, installed) = installed
-            .find(|(one, _)| one.id == peer.id)
-            .ok_or("it is not installed")?;
+        let installed = self.setup.installed(peer)?;
         let placement = Placement::everywhere();
         let store = self.store(stores, peer, &placement)?;
         let seconds = self.options.shared.seconds;

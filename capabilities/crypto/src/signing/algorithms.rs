@@ -138,7 +138,7 @@ impl Algorithm {
         let found = Self::all().find(|known| known.name() == name);
         found.ok_or_else(|| {
             let known: Vec<&str> = Self::all().map(Self::name).collect();
-            names::unknown("algorithm", place, name, &known.join(", "))
+            names::unknown("algorithm", place, name, &known)
         })
     }
 

@@ -39,9 +39,9 @@ impl Scheme {
             "github" => Self::GitHub,
             "standard" => Self::Standard,
             other => {
-                let known = "\"stripe\", \"github\" and \"standard\"";
+                let known = ["stripe", "github", "standard"];
                 let place = "argument 1 (scheme)";
-                return Err(names::unknown("scheme", place, other, known));
+                return Err(names::unknown("scheme", place, other, &known));
             }
         })
     }

@@ -69,7 +69,7 @@ pub struct CopyReport {
 }
 
 /// Tables of capabilities, and what it means that the server does not get them.
-const CAPABILITIES: [(&str, &str); 4] = [
+const CAPABILITIES: [(&str, &str); 5] = [
     (
         "_sampan_sessions",
         "sessions, whose table is not on the server: people log in again",
@@ -80,6 +80,10 @@ const CAPABILITIES: [(&str, &str); 4] = [
     ),
     ("_sampan_job_batches", "batches of jobs"),
     ("_sampan_cron_times", "the times at which crons have run"),
+    (
+        "_sampan_idempotency",
+        "answers to idempotency keys, which PostgreSQL does not keep",
+    ),
 ];
 
 /// Copies a database.

@@ -3,7 +3,7 @@
 //! All writes of the handlers that are runnable together share one transaction. The first write takes the write
 //! connection and begins; each `exec` outside of `batch` is a statement of it, each `batch` a savepoint. When the
 //! handlers that were runnable have run, or a millisecond has passed, and no savepoint is open, it commits, and only
-//! then does anything leave: the worker's [`Outbox`] is open from the first write to the verdict.
+//! then does anything leave: the worker's [`Outbox`](sampan_host::Outbox) is open from the first write to the verdict.
 //!
 //! One request cannot take the group with it unnoticed: SQLite undoes a whole transaction on some errors, so after
 //! every error the connection is asked whether its transaction is still there. If it is gone, everything that was held
@@ -13,9 +13,8 @@ use crate::group_commit::worker::{Db, GroupState, WorkerDb, WriteGroup};
 use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::error::StatementError;
 use sampan_host::database::RouteUse;
-use sampan_host::{Error, ErrorKind, Outbox, RequestView, RunOwner, Verdict};
+use sampan_host::{Error, ErrorKind, Verdict};
 use std::cell::Cell;
-use std::rc::Rc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -23,9 +22,6 @@ use std::time::{Duration, Instant};
 const GROUP_AGE_MAX: Duration = Duration::from_millis(1);
 /// The longest age of a group while another worker waits for the write connection.
 const GROUP_AGE_SHARED_MAX: Duration = Duration::from_micros(250);
-
-/// The interval at which a load looks whether the transactions of its worker have ended.
-const TRANSACTIONS_PAUSE: Duration = Duration::from_millis(5);
 
 impl Db {
     /// Commits what is written, and fetches the write connection for those who wait for it. Runs on the worker's
@@ -93,24 +89,6 @@ impl Db {
     #[inline]
     pub fn has_transactions(&self) -> bool {
         !self.0.transactions.is_empty()
-    }
-
-    /// The open outboxes of the transactions on which what a request or another run gives depends: its own, and in
-    /// JavaScript others' that it has used. None at all if one of those was rolled back.
-    pub fn transactions_behind(&self, owner: &RunOwner) -> Option<Vec<Outbox>> {
-        self.0.transactions.behind(owner)
-    }
-
-    /// Reports whether what this request gives now may be rolled back with such a transaction, or was.
-    pub fn may_be_rolled_back(&self, request: &Rc<dyn RequestView>) -> bool {
-        self.0.transactions.may_be_rolled_back(request)
-    }
-
-    /// Waits until no request of this worker has a transaction.
-    pub async fn without_transactions(&self) {
-        while !self.0.transactions.is_empty() {
-            tokio::time::sleep(TRANSACTIONS_PAUSE).await;
-        }
     }
 
     /// Reports whether a project is being loaded on this worker, or starts.

@@ -14,6 +14,10 @@ use sampan_host::{
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// The interval at which a load looks whether the transactions of its worker have ended.
+const TRANSACTIONS_PAUSE: Duration = Duration::from_millis(5);
 
 impl WorkerDatabase for Db {
     fn route_use(&self, handler: HandlerId, is_safe: bool) -> Arc<RouteUse> {
@@ -77,7 +81,11 @@ impl WorkerDatabase for Db {
 
     fn without_transactions(&self) -> LocalFuture<()> {
         let db = self.clone();
-        Box::pin(async move { Self::without_transactions(&db).await })
+        Box::pin(async move {
+            while !db.0.transactions.is_empty() {
+                tokio::time::sleep(TRANSACTIONS_PAUSE).await;
+            }
+        })
     }
 
     fn set_loading(&self, is_loading: bool) {

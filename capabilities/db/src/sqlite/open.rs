@@ -143,7 +143,8 @@ fn is_read_only(folder: &Path) -> bool {
     statvfs(folder).is_ok_and(|system| system.f_flag.contains(StatVfsMountFlags::RDONLY))
 }
 
-fn folder_of(path: &Path) -> &Path {
+/// Returns the folder of a file.
+pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),

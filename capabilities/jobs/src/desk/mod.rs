@@ -8,7 +8,7 @@ mod traces;
 
 use crate::config::JobsConfig;
 use crate::crons::CronRules;
-use crate::limits::LOST_AFTER;
+use crate::limits::{LOOK, LOST_AFTER};
 use crate::table::Taken;
 use entries::Held;
 pub(crate) use entries::{Ended, Failure, Handed, Outcome, Progress};
@@ -191,10 +191,23 @@ impl Desk {
     }
 
     /// Returns true if the rate of a queue keeps jobs from starting, so that time makes room.
-    pub(crate) fn waits_for_rate(&self) -> bool {
+    fn waits_for_rate(&self) -> bool {
         let state = self.lock();
         let mut queues = state.queues.iter();
         queues.any(|(name, queue)| queue.may_have_more && state.config.rule(name).rate.is_some())
+    }
+
+    /// Returns how long there is nothing to do unless something happens; `next` is when something is due.
+    pub(crate) fn pause(&self, next: Option<i64>, now: i64) -> Duration {
+        let due = next.map(|due| u64::try_from(due.saturating_sub(now)).unwrap_or(0));
+        let due = due.map_or(LOOK, |millis| {
+            Duration::from_millis(millis.saturating_add(1))
+        });
+        let rate = match self.waits_for_rate() {
+            true => Duration::from_millis(20),
+            false => LOOK,
+        };
+        due.min(rate).min(LOOK)
     }
 
     /// Puts jobs down that were taken.

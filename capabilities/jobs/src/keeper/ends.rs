@@ -3,11 +3,10 @@
 use super::Keeper;
 use super::meters::CountedAttempt;
 use crate::desk::{Ended, Outcome, Progress};
-use crate::failures::fail;
+use crate::failures::{fail, tell_lost};
 use crate::table::JobTable;
 use crate::table::batches::AllBatchEnds;
 use sampan_host::Error;
-use sampan_host::log::{Cause, Entry, Level};
 use std::collections::{HashMap, HashSet};
 
 impl Keeper {
@@ -46,7 +45,7 @@ impl Keeper {
         let mine = self.still_mine(ended.iter().map(|one| (one.job.id, one.job.token)))?;
         let mut done = Vec::new();
         for Ended { job, .. } in ended.iter().filter(|one| !mine.contains_key(&one.job.id)) {
-            self.tell_lost(&job.name, job.id, job.attempt);
+            tell_lost(self.log.as_deref(), &job.name, job.id, job.attempt);
         }
         let mut ends = AllBatchEnds::new();
         for Ended { job, outcome } in ended {
@@ -85,18 +84,6 @@ impl Keeper {
         }
         table.count_ends(&ends, now)?;
         Ok(counted)
-    }
-
-    /// Logs that the end of an attempt does not count.
-    #[cold]
-    pub(super) fn tell_lost(&self, name: &str, id: i64, attempt: u32) {
-        if let Some(log) = &self.log {
-            let text = format!(
-                "job {name} {id}: attempt {attempt} does not count any more: it was cancelled, or another attempt has \
-                 begun"
-            );
-            log.write_limited(Level::Warn, Cause::message("lost"), &Entry::text(text));
-        }
     }
 
     /// Writes how far jobs are.

@@ -144,13 +144,7 @@ impl Keeper {
     /// Returns how long there is nothing to do unless something happens.
     fn pause(&self) -> Duration {
         let next = self.next_due.into_iter().chain(self.crons.next()).min();
-        let due = next.map(|due| u64::try_from(due - now()).unwrap_or(0));
-        let due = due.map_or(LOOK, |millis| Duration::from_millis(millis + 1));
-        let rate = match self.desk.waits_for_rate() {
-            true => Duration::from_millis(20),
-            false => LOOK,
-        };
-        due.min(rate).min(LOOK)
+        self.desk.pause(next, now())
     }
 
     /// Makes one transaction, if there is something to do. Returns false if there was not.

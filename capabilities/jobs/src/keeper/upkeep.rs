@@ -2,7 +2,7 @@
 
 use super::{Keeper, LostAttempt};
 use crate::desk::Failure;
-use crate::failures::{FailedAttempt, attempts_of, fail};
+use crate::failures::{FailedAttempt, attempts_of, fail, tell_lost};
 use crate::limits::{BATCH_MAX, LEASE_MILLIS_MAX};
 use crate::table::batches::AllBatchEnds;
 use crate::table::{Expired, JobTable, state};
@@ -50,7 +50,7 @@ impl Keeper {
             .copied()
             .collect();
         for (id, name, attempt) in self.desk.lose(&lost) {
-            self.tell_lost(&name, id, attempt);
+            tell_lost(self.log.as_deref(), &name, id, attempt);
         }
         if !mine.is_empty() {
             table.extend(mine.into_keys(), lease)?;

@@ -10,7 +10,7 @@ use super::server_clock::ServerClock;
 use super::turn::{Turn, TurnResults};
 use crate::crons::{CronRules, Crons};
 use crate::desk::{Desk, Ended, Failure, Outcome};
-use crate::failures::{FailedAttempt, attempts_of, failure_end};
+use crate::failures::{FailedAttempt, attempts_of, failure_end, tell_lost};
 use crate::keeper::meters::JobMeters;
 use crate::keeper::upkeep::LEASE_ENDED;
 use crate::limits::{AWAY_PAUSE_MAX, CLOSE_PATIENCE, ERROR_PAUSE, JUMP, LOOK, PRUNE};
@@ -18,7 +18,7 @@ use crate::queue::now;
 use crate::table::Taken;
 use sampan_host::Error;
 use sampan_host::database::WaitingTables;
-use sampan_host::log::{Cause, Entry, Level, Log};
+use sampan_host::log::{Entry, Level, Log};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -139,15 +139,7 @@ impl ServerKeeper {
     /// Returns how long there is nothing to do unless something happens.
     fn pause(&self) -> Duration {
         let next = self.next_due.into_iter().chain(self.crons.next()).min();
-        let due = next.map(|due| u64::try_from(due.saturating_sub(self.clock.now())).unwrap_or(0));
-        let due = due.map_or(LOOK, |millis| {
-            Duration::from_millis(millis.saturating_add(1))
-        });
-        let rate = match self.desk.waits_for_rate() {
-            true => Duration::from_millis(20),
-            false => LOOK,
-        };
-        due.min(rate).min(LOOK)
+        self.desk.pause(next, self.clock.now())
     }
 
     /// Says once that the server is away. Returns the pause until the next try.
@@ -266,7 +258,7 @@ impl ServerKeeper {
         if let (Some(held), Some(mine)) = (held, &results.mine) {
             let lost: Vec<i64> = held.into_keys().filter(|id| !mine.contains(id)).collect();
             for (id, name, attempt) in self.desk.lose(&lost) {
-                self.tell_lost(&name, id, attempt);
+                tell_lost(self.log.as_deref(), &name, id, attempt);
             }
         }
         if let Some(meters) = &mut self.meters {
@@ -311,7 +303,12 @@ impl ServerKeeper {
             if results.locked.contains(&key) {
                 later.push(one);
             } else if !results.counted.contains(&key) && self.failures.is_none() {
-                self.tell_lost(&one.job.name, one.job.id, one.job.attempt);
+                tell_lost(
+                    self.log.as_deref(),
+                    &one.job.name,
+                    one.job.id,
+                    one.job.attempt,
+                );
             }
         }
         self.desk.put_back(later);
@@ -374,17 +371,6 @@ impl ServerKeeper {
         self.extended = at.checked_sub(lease).unwrap_or(self.extended);
         // The next time of a cron may be another now.
         self.crons.forget();
-    }
-
-    #[cold]
-    fn tell_lost(&self, name: &str, id: i64, attempt: u32) {
-        if let Some(log) = &self.log {
-            let text = format!(
-                "job {name} {id}: attempt {attempt} does not count any more: it was cancelled, or another attempt has \
-                 begun"
-            );
-            log.write_limited(Level::Warn, Cause::message("lost"), &Entry::text(text));
-        }
     }
 }
 

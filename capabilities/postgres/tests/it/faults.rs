@@ -1,7 +1,7 @@
 //! Servers that are not there, connections that end, and conflicts between transactions.
 
 use crate::proxy::Proxy;
-use crate::rig::{Database, Db, read, run};
+use crate::rig::{Database, Db, read, run, with_database};
 use sampan_client::{ports, wait};
 use sampan_host::{Error, ErrorKind, Value};
 use sampan_postgres::{COMMIT_UNKNOWN, PostgresConfig};
@@ -39,10 +39,7 @@ fn a_server_that_is_not_there_is_an_error_in_time() {
 
 #[test]
 fn a_login_that_is_refused_fails_at_once() {
-    let Some(database) = Database::new() else {
-        return;
-    };
-    run(async {
+    with_database(async |database| {
         let with = |change: fn(&mut PostgresConfig)| {
             let mut config = database.config();
             change(&mut config);
@@ -150,10 +147,7 @@ fn connections_that_are_cut_lose_nothing_and_invent_nothing() {
 
 #[test]
 fn a_deadlock_is_undone_for_one_and_run_again_for_a_batch() {
-    let Some(database) = Database::new() else {
-        return;
-    };
-    run(async {
+    with_database(async |database| {
         let db = Db::new(database.config());
         db.exec("CREATE TABLE t (id int PRIMARY KEY, n int)", ())
             .await
@@ -188,10 +182,7 @@ fn a_deadlock_is_undone_for_one_and_run_again_for_a_batch() {
 
 #[test]
 fn a_serialization_failure_is_busy() {
-    let Some(database) = Database::new() else {
-        return;
-    };
-    run(async {
+    with_database(async |database| {
         let db = Db::new(database.config());
         db.exec("CREATE TABLE t (n int)", ()).await.unwrap();
         db.exec("INSERT INTO t VALUES (0)", ()).await.unwrap();
@@ -233,10 +224,7 @@ fn a_serialization_failure_is_busy() {
 
 #[test]
 fn sql_that_ends_the_transaction_itself_is_noticed() {
-    let Some(database) = Database::new() else {
-        return;
-    };
-    run(async {
+    with_database(async |database| {
         let db = Db::new(database.config());
         db.exec("CREATE TABLE t (n int)", ()).await.unwrap();
         let tx = db.0.begin().await.unwrap();
@@ -289,10 +277,7 @@ fn a_server_that_does_not_answer_is_given_up() {
 
 #[test]
 fn a_connection_that_the_server_ends_is_replaced() {
-    let Some(database) = Database::new() else {
-        return;
-    };
-    run(async {
+    with_database(async |database| {
         let db = Db::new(database.config());
         let first = db.cell("SELECT pg_backend_pid()", ()).await;
         let pid = first.trim_start_matches("int ");

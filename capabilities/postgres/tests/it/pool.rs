@@ -1,7 +1,7 @@
 //! Connections that workers share, limits of time and number, prepared statements.
 
 use crate::proxy::Proxy;
-use crate::rig::{Database, Db, read, run};
+use crate::rig::{Database, Db, read, run, with_database};
 use sampan_client::wait;
 use sampan_host::{ErrorKind, Value};
 use sampan_postgres::{Postgres, RowLimits};
@@ -51,10 +51,7 @@ fn many_statements_share_few_connections() {
 
 #[test]
 fn workers_with_one_connection_each_have_transactions_in_turn() {
-    let Some(database) = Database::new() else {
-        return;
-    };
-    run(async {
+    with_database(async |database| {
         let mut config = database.config();
         (config.connections_max, config.acquire_millis_max) = (2, 3_000);
         let process = Postgres::new(config).unwrap();
@@ -87,10 +84,7 @@ fn compute(time: Duration) {
 
 #[test]
 fn time_in_which_the_thread_computes_is_not_the_servers() {
-    let Some(database) = Database::new() else {
-        return;
-    };
-    run(async {
+    with_database(async |database| {
         let mut config = database.config();
         config.acquire_millis_max = 2_000;
         config.connect_millis_max = 2_000;
@@ -110,10 +104,7 @@ fn time_in_which_the_thread_computes_is_not_the_servers() {
 
 #[test]
 fn an_exhausted_pool_is_busy_and_serves_who_waits() {
-    let Some(database) = Database::new() else {
-        return;
-    };
-    run(async {
+    with_database(async |database| {
         let mut config = database.config();
         config.connections_max = 2;
         config.acquire_millis_max = 200;
@@ -143,10 +134,7 @@ fn an_exhausted_pool_is_busy_and_serves_who_waits() {
 
 #[test]
 fn a_worker_gives_an_idle_connection_to_another() {
-    let Some(database) = Database::new() else {
-        return;
-    };
-    run(async {
+    with_database(async |database| {
         let mut config = database.config();
         config.connections_max = 1;
         config.acquire_millis_max = 60_000;
@@ -243,10 +231,7 @@ fn a_worker_under_load_shares_its_last_connection() {
 
 #[test]
 fn a_statement_ends_at_its_limit() {
-    let Some(database) = Database::new() else {
-        return;
-    };
-    run(async {
+    with_database(async |database| {
         // By the server, and by a request to stop where a pooler stands between.
         for prepare in [true, false] {
             let mut config = database.config();
@@ -280,10 +265,7 @@ fn a_statement_ends_at_its_limit() {
 
 #[test]
 fn a_statement_whose_caller_has_gone_is_stopped() {
-    let Some(database) = Database::new() else {
-        return;
-    };
-    run(async {
+    with_database(async |database| {
         let mut config = database.config();
         config.statement_millis_max = 600_000;
         config.connections_max = 1;
@@ -323,10 +305,7 @@ fn a_statement_whose_caller_has_gone_is_stopped() {
 
 #[test]
 fn statements_fit_a_schema_that_changes() {
-    let Some(database) = Database::new() else {
-        return;
-    };
-    run(async {
+    with_database(async |database| {
         for prepare in [true, false] {
             let mut config = database.config();
             config.prepare = prepare;
@@ -368,10 +347,7 @@ fn statements_fit_a_schema_that_changes() {
 
 #[test]
 fn prepared_statements_are_bounded() {
-    let Some(database) = Database::new() else {
-        return;
-    };
-    run(async {
+    with_database(async |database| {
         let mut config = database.config();
         config.statements_max = 4;
         config.connections_max = 1;
@@ -413,10 +389,7 @@ fn prepared_statements_are_bounded() {
 
 #[test]
 fn a_large_result_is_refused_and_the_first_row_is_enough() {
-    let Some(database) = Database::new() else {
-        return;
-    };
-    run(async {
+    with_database(async |database| {
         let db = Db::new(database.config());
         let limits = RowLimits {
             first_only: false,
@@ -468,10 +441,7 @@ fn a_large_result_is_refused_and_the_first_row_is_enough() {
 
 #[test]
 fn savepoints_undo_a_part() {
-    let Some(database) = Database::new() else {
-        return;
-    };
-    run(async {
+    with_database(async |database| {
         let db = Db::new(database.config());
         db.exec("CREATE TABLE t (id int PRIMARY KEY)", ())
             .await

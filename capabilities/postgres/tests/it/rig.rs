@@ -45,6 +45,13 @@ pub(crate) fn run<T>(test: impl Future<Output = T>) -> T {
     LocalSet::new().block_on(&runtime.expect("a runtime"), test)
 }
 
+/// Runs a test on a database of its own; nothing where PostgreSQL is not installed.
+pub(crate) fn with_database(test: impl AsyncFnOnce(&Database)) {
+    if let Some(database) = Database::new() {
+        run(test(&database));
+    }
+}
+
 /// A client, and the statements of tests on it.
 pub(crate) struct Db(pub(crate) PostgresClient);
 

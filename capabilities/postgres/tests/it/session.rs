@@ -1,6 +1,6 @@
 //! A connection beside the pool that hears of notifications.
 
-use crate::rig::{Database, run, shown};
+use crate::rig::{shown, with_database};
 use sampan_host::Value;
 use sampan_postgres::Postgres;
 use std::sync::Arc;
@@ -8,10 +8,7 @@ use tokio::sync::Notify;
 
 #[test]
 fn a_session_hears_of_notifications_when_they_are_committed() {
-    let Some(database) = Database::new() else {
-        return;
-    };
-    run(async {
+    with_database(async |database| {
         let postgres = Postgres::new(database.config()).expect("files");
         let bell = Arc::new(Notify::new());
         let session = postgres
@@ -44,10 +41,7 @@ fn a_session_hears_of_notifications_when_they_are_committed() {
 
 #[test]
 fn the_end_of_a_session_rings_and_its_batches_are_kept_or_not() {
-    let Some(database) = Database::new() else {
-        return;
-    };
-    run(async {
+    with_database(async |database| {
         let postgres = Postgres::new(database.config()).expect("files");
         let bell = Arc::new(Notify::new());
         let session = postgres

@@ -1,6 +1,6 @@
 //! Statements that would change a connection which others share, and code that changes one all the same.
 
-use crate::rig::{Database, Db, run};
+use crate::rig::{Database, Db, with_database};
 use sampan_host::{Error, Value};
 use sampan_postgres::RowLimits;
 
@@ -30,11 +30,8 @@ fn assert_denied<T>(ran: Result<T, Error>, why: &str, sql: &str) {
 
 #[test]
 fn statements_that_would_change_the_connection_are_refused() {
-    let Some(database) = Database::new() else {
-        return;
-    };
-    run(async {
-        let db = with_table(&database).await;
+    with_database(async |database| {
+        let db = with_table(database).await;
         for (sql, why) in [
             (
                 "CREATE TEMP TABLE t (n int)",
@@ -86,11 +83,8 @@ fn statements_that_would_change_the_connection_are_refused() {
 
 #[test]
 fn a_setting_and_a_lock_of_a_transaction_end_with_it() {
-    let Some(database) = Database::new() else {
-        return;
-    };
-    run(async {
-        let db = with_table(&database).await;
+    with_database(async |database| {
+        let db = with_table(database).await;
         let tx = db.0.begin().await.unwrap();
         let set = "SELECT set_config('app.user', ?, true), pg_advisory_xact_lock(42)";
         let (alice, all) = (
@@ -102,7 +96,7 @@ fn a_setting_and_a_lock_of_a_transaction_end_with_it() {
         assert_eq!(crate::rig::shown(rows.cell(0, 0)), "text alice");
         tx.commit().await.unwrap();
         assert_eq!(db.cell(SETTING, ()).await, "text none");
-        assert_eq!(database.psql(&locks(&database)), "0");
+        assert_eq!(database.psql(&locks(database)), "0");
     });
 }
 
@@ -117,11 +111,8 @@ fn locks(database: &Database) -> String {
 
 #[test]
 fn code_of_the_database_leaves_nothing_for_others() {
-    let Some(database) = Database::new() else {
-        return;
-    };
-    run(async {
-        let db = with_table(&database).await;
+    with_database(async |database| {
+        let db = with_table(database).await;
         let call = format!(
             "CREATE PROCEDURE leave() LANGUAGE plpgsql AS $p${}$p$",
             &LEAVES[6..LEAVES.len() - 3]
@@ -152,7 +143,7 @@ fn code_of_the_database_leaves_nothing_for_others() {
             count += 1;
             let found = database.psql("SELECT count(*) FROM t");
             assert_eq!(found, count.to_string(), "{way}");
-            assert_eq!(database.psql(&locks(&database)), "0", "{way}");
+            assert_eq!(database.psql(&locks(database)), "0", "{way}");
         }
     });
 }

@@ -1,6 +1,6 @@
 //! Statements of the server's own tables.
 
-use crate::rig::{Database, Db, run, shown};
+use crate::rig::{Db, shown, with_database};
 use sampan_host::Value;
 use sampan_host::database::TableResult;
 
@@ -24,10 +24,7 @@ fn cells(result: &TableResult) -> Vec<String> {
 
 #[test]
 fn a_statement_gives_rows_and_changes_and_misses_a_table() {
-    let Some(database) = Database::new() else {
-        return;
-    };
-    run(async {
+    with_database(async |database| {
         let db = Db::new(database.config());
         for _ in 0..2 {
             assert!(db.0.run(INSERT, &name("first")).await.unwrap().is_none());
@@ -48,10 +45,7 @@ fn a_statement_gives_rows_and_changes_and_misses_a_table() {
 
 #[test]
 fn several_statements_are_kept_together_or_not_at_all() {
-    let Some(database) = Database::new() else {
-        return;
-    };
-    run(async {
+    with_database(async |database| {
         let db = Db::new(database.config());
         let both = [with(CREATE, Value::Null), with(INSERT, name("first"))];
         let done = db.0.run_all(&both).await.unwrap().unwrap();
@@ -78,10 +72,7 @@ fn several_statements_are_kept_together_or_not_at_all() {
 
 #[test]
 fn a_missing_table_leaves_a_transaction_open() {
-    let Some(database) = Database::new() else {
-        return;
-    };
-    run(async {
+    with_database(async |database| {
         let db = Db::new(database.config());
         let tx = db.0.begin().await.unwrap();
         assert!(tx.run(SELECT, &Value::Null).await.unwrap().is_none());

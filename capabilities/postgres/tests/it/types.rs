@@ -1,14 +1,11 @@
 //! Types of the server as cells, and values as parameters of these types.
 
-use crate::rig::{Database, Db, run, shown};
+use crate::rig::{Db, shown, with_database};
 use sampan_host::{Cell, Value};
 
 #[test]
 fn cells_have_the_kinds_that_apps_on_sqlite_know() {
-    let Some(database) = Database::new() else {
-        return;
-    };
-    run(async {
+    with_database(async |database| {
         let db = Db::new(database.config());
         for (sql, expected) in [
             ("NULL::int", "null"),
@@ -87,10 +84,7 @@ fn cells_have_the_kinds_that_apps_on_sqlite_know() {
 
 #[test]
 fn booleans_in_lists_fit_the_elements_as_alone() {
-    let Some(database) = Database::new() else {
-        return;
-    };
-    run(async {
+    with_database(async |database| {
         let db = Db::new(database.config());
         let flags = || Value::List(vec![Value::Bool(true), Value::Bool(false)]);
         for (of, expected) in [
@@ -108,10 +102,7 @@ fn booleans_in_lists_fit_the_elements_as_alone() {
 
 #[test]
 fn columns_have_the_types_of_their_table_and_names_of_their_own() {
-    let Some(database) = Database::new() else {
-        return;
-    };
-    run(async {
+    with_database(async |database| {
         let db = Db::new(database.config());
         database.psql(
             "CREATE TYPE mood AS ENUM ('ok', 'sad'); CREATE DOMAIN small AS int CHECK (VALUE < 10)",
@@ -240,10 +231,7 @@ fn columns_have_the_types_of_their_table_and_names_of_their_own() {
 
 #[test]
 fn errors_have_the_codes_and_the_places_that_sqlite_gives() {
-    let Some(database) = Database::new() else {
-        return;
-    };
-    run(async {
+    with_database(async |database| {
         let db = Db::new(database.config());
         for sql in [
             "CREATE TABLE p (id int PRIMARY KEY)",

@@ -49,6 +49,9 @@ pub(crate) fn end_all(
 /// # Errors
 /// As [`end_all`].
 pub(crate) fn end_one(context: &Context, search: SessionSearch, id: &str) -> Result<Prompt, Error> {
+    if let Keeper::Cookie(_) = &sessions(context)?.0.keeper {
+        return Err(in_cookies("end them"));
+    }
     match SessionKey::parse(id) {
         Some(key) => end(context, search, SessionChoice::Only(key), |count| {
             Value::Bool(count > 0)
@@ -124,7 +127,7 @@ pub(crate) fn list(
 fn in_cookies(wish: &str) -> Error {
     Error::script(format!(
         "browsers keep the sessions themselves ([session] store = \"cookie\"), so the server cannot {wish}: keep them \
-         in the database"
+         in the database, with store = \"db\""
     ))
 }
 

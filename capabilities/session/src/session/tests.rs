@@ -561,6 +561,61 @@ fn a_logout_that_begins_another_session_stays_a_logout() {
 }
 
 #[test]
+fn a_request_that_knows_the_old_id_alone_changes_nothing_under_the_new_one() {
+    let (context, table) = worker(SessionConfig::default());
+    let old = pair(&run(&context, &request(""), |session| {
+        put(session, "cart", 1)
+    }));
+    let late = request(&old);
+    let session = of(&context, &late).expect("a session");
+    put(&session, "cart", 2);
+    put(&session, "planted", 2);
+    let message = Value::Text("planted".to_owned());
+    session.flash("notice".to_owned(), &message).expect("left");
+    let renewed = pair(&run(&context, &request(&old), |session| {
+        session.regenerate().expect("renewed");
+        put(session, "user", 7);
+    }));
+    AnswerHooks::before_answer(&late).expect("passed over");
+    assert_eq!(late.set.take(), [""; 0]);
+    run(&context, &request(&renewed), |session| {
+        let values = ["user", "cart", "planted"].map(|key| session.get(key));
+        assert_eq!(values, [Value::Int(7), Value::Int(1), Value::Null]);
+        assert_eq!(session.take_flashes(), []);
+    });
+    run(&context, &request(&old), |session| {
+        assert_eq!(session.values(), Value::Map(Vec::new()));
+    });
+    // The session, and the way to it.
+    assert_eq!(table.rows.borrow().len(), 2);
+}
+
+#[test]
+fn a_logout_beside_a_new_id_ends_the_session_under_that() {
+    for begins_another in [false, true] {
+        let (context, _) = worker(SessionConfig::default());
+        let old = pair(&run(&context, &request(""), |session| {
+            put(session, "user", 7)
+        }));
+        let logout = request(&old);
+        let session = of(&context, &logout).expect("a session");
+        session.clear().expect("ended");
+        if begins_another {
+            put(&session, "notice", 1);
+        }
+        let renewed = pair(&run(&context, &request(&old), |session| {
+            session.regenerate().expect("renewed");
+        }));
+        AnswerHooks::before_answer(&logout).expect("written");
+        for cookie in [renewed, pair(&logout.set.take())] {
+            run(&context, &request(&cookie), |session| {
+                assert_eq!(session.get("user"), Value::Null);
+            });
+        }
+    }
+}
+
+#[test]
 fn a_change_costs_as_much_as_what_is_changed() {
     let (context, _) = worker(SessionConfig::default());
     let time = |bytes: usize| {

@@ -60,7 +60,8 @@ impl SessionState {
         config: &SessionConfig,
         now: u64,
     ) -> Result<Change, Error> {
-        // Another request has ended the session meanwhile: it stays ended.
+        // Another request has ended the session meanwhile: it stays ended. Or it has given it a new id, as at a login:
+        // who knew the old id alone must not change the session under that.
         let Some(stored) = stored else {
             return Ok(Change::Keep);
         };
@@ -116,7 +117,7 @@ impl Session {
             (_, Ending::Nothing) => Ok(()),
             (Keeper::Table(store), Ending::End) => {
                 if let Some(key) = state.key() {
-                    store.change(&key, &mut |_| Ok(Change::Remove))?;
+                    store.end(&key, now)?;
                 }
                 self.tell(request, CookieChange::Remove)
             }
@@ -143,17 +144,21 @@ impl Session {
     ) -> Result<(), Error> {
         let (id, old) = (SessionId::random()?, state.key());
         let key = id.key();
-        let mut is_moved = false;
+        let (mut is_moved, mut kept) = (false, None);
         store.change(&old.unwrap_or(key), &mut |mut stored| {
             is_moved = stored.is_some() && !state.is_cleared;
             if let (None, Some(old)) = (&stored, &old) {
-                stored = store.moved(old, now)?.and_then(|_| state.loaded());
+                kept = store.moved(old, now)?;
+                stored = kept.as_ref().and_then(|_| state.loaded());
             }
             state.begin(key, stored, &self.shared.config, now)
         })?;
         if let Some(old) = old.filter(|_| is_moved) {
             let (old_way, way) = (old.way(), moved::way_to(&key, now)?);
             store.change(&old_way, &mut |_| Ok(Change::Put(old_way, way.clone())))?;
+        }
+        if let Some((kept, _)) = kept.filter(|_| state.is_cleared) {
+            store.end(&kept, now)?;
         }
         self.tell(request, CookieChange::Set(id))
     }
@@ -223,7 +228,7 @@ impl Session {
         match (ending, key) {
             (Ending::End, key) => {
                 if let Some(key) = key {
-                    store.change(key, read, |_| Ok(Change::Remove)).await?;
+                    store.end(key, read, now).await?;
                 }
                 Ok(Some(CookieChange::Remove))
             }
@@ -246,13 +251,18 @@ impl Session {
                 };
                 store.change(old.unwrap_or(key), read, merge).await?;
                 if let Some(old) = old.filter(|_| is_missing) {
-                    let is_moved = store.moved(old, now).await?.is_some();
+                    let kept = store.moved(old, now).await?;
+                    let is_moved = kept.is_some();
                     let merge = |_| {
                         let state = state.borrow();
                         let stored = state.loaded().filter(|_| is_moved);
                         state.begin(key, stored, config, now)
                     };
                     store.change(key, None, merge).await?;
+                    let is_cleared = state.borrow().is_cleared;
+                    if let Some((kept, found)) = kept.filter(|_| is_cleared) {
+                        store.end(kept, Some(found), now).await?;
+                    }
                 }
                 Ok(Some(CookieChange::Set(id)))
             }

@@ -1,8 +1,8 @@
 //! The way from a session's old key to its new one.
 //!
 //! A request that gives a session another id leaves a row behind. By it another request that loaded the session
-//! before, and gives it an id too, knows that the session was moved, and has not ended. No cookie opens that row: its
-//! key is not the hash of an id.
+//! before, and gives it an id too, knows that the session was moved, and has not ended. A logout ends what the row
+//! leads to. Nothing else follows it, and no cookie opens it: its key is not the hash of an id.
 
 use super::{SessionKey, StoredSession};
 use crate::entries::Entries;

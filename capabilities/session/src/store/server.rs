@@ -3,7 +3,7 @@
 //! A session is written over the state that was read of it. Where another request has changed it meanwhile, which its
 //! number tells, it is read and merged again. So one statement is enough unless requests meet.
 
-use super::{Change, SessionKey, StoredSession, moved};
+use super::{Change, SessionKey, StoredSession, ended, moved};
 use crate::limits::MOVES_MAX;
 use sampan_host::database::{OwnTable, TableResult, WaitingTables};
 use sampan_host::{Cell, Error, ErrorKind, LocalFuture, Rows, Value};
@@ -176,8 +176,10 @@ impl ServerSessions {
             match change {
                 Change::Keep => return Ok(()),
                 Change::Remove => {
-                    self.0.run(DELETE, &Value::List(vec![id(&key)])).await?;
-                    return Ok(());
+                    let removed = self.0.run(DELETE, &Value::List(vec![id(&key)])).await?;
+                    if version.is_none() || count(removed) > 0 {
+                        return Ok(());
+                    }
                 }
                 Change::Put(now_key, session) | Change::Replace(now_key, session) => {
                     let data = Value::Text(session.data);
@@ -206,7 +208,35 @@ impl ServerSessions {
         Err(Error::new(ErrorKind::Unavailable, text))
     }
 
-    /// Returns the session that had this key until a request gave it another id.
+    /// Ends a session, of which this was `read`, also where another request has given it a new id meanwhile.
+    ///
+    /// # Errors
+    /// As [`ServerSessions::change`].
+    pub(crate) async fn end(
+        &self,
+        mut key: SessionKey,
+        mut read: Option<VersionedSession>,
+        now: u64,
+    ) -> Result<(), Error> {
+        for _ in 0..MOVES_MAX {
+            let mut is_missing = false;
+            let merge = |stored: Option<StoredSession>| {
+                is_missing = stored.is_none();
+                Ok(ended(stored))
+            };
+            self.change(key, read, merge).await?;
+            if !is_missing {
+                break;
+            }
+            let Some((next, found)) = self.moved(key, now).await? else {
+                break;
+            };
+            (key, read) = (next, Some(found));
+        }
+        Ok(())
+    }
+
+    /// Returns the session that had this key until a request gave it another id, with its key.
     ///
     /// # Errors
     /// It cannot be read.
@@ -214,14 +244,14 @@ impl ServerSessions {
         &self,
         mut key: SessionKey,
         now: u64,
-    ) -> Result<Option<VersionedSession>, Error> {
+    ) -> Result<Option<(SessionKey, VersionedSession)>, Error> {
         for _ in 0..MOVES_MAX {
             let way = self.load(&key.way()).await?;
             let Some(next) = way.and_then(|way| moved::leads_to(&way.stored, now)) else {
                 break;
             };
             if let Some(found) = self.load(&next).await? {
-                return Ok(Some(found));
+                return Ok(Some((next, found)));
             }
             key = next;
         }

@@ -4,6 +4,7 @@ pub mod background;
 pub mod current_run;
 pub mod isolation;
 pub mod limits;
+pub mod low_priority;
 pub mod outbox;
 pub mod samples;
 pub mod stopper;

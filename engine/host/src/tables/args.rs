@@ -130,6 +130,11 @@ impl Args {
         }
     }
 
+    /// The `index`th argument as bytes; empty if it was left out.
+    pub fn bytes(&mut self, index: usize) -> Vec<u8> {
+        self.take(index).into_bytes()
+    }
+
     /// The `index`th argument as a number; `None` if it was left out.
     pub fn number(&self, index: usize) -> Option<f64> {
         match self.values.get(index) {

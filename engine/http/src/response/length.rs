@@ -35,6 +35,11 @@ impl LengthCheck {
         }
     }
 
+    /// Reports whether the body is complete with a chunk of so many bytes.
+    pub fn is_complete_with(&self, chunk_bytes: usize) -> bool {
+        self.left == chunk_bytes as u64
+    }
+
     /// Checks the end of the body.
     ///
     /// # Errors
@@ -110,6 +115,7 @@ mod tests {
             text(length.count(3)),
             "the body has more bytes than the 5 of its Content-Length"
         );
+        assert!(length.is_complete_with(2) && !length.is_complete_with(1));
         assert_eq!(length.count(2), Ok(()));
         assert_eq!((length.count(0), length.end()), (Ok(()), Ok(())));
     }

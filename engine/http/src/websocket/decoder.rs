@@ -101,11 +101,6 @@ impl Decoder {
         }
     }
 
-    /// Reports whether a frame or a message is half read.
-    pub fn is_inside(&self) -> bool {
-        self.head_len > 0 || self.frame.is_some() || self.message.is_some()
-    }
-
     /// Reads on. Takes what it has used from the front of `input`. Nothing if more bytes are needed.
     ///
     /// # Errors

@@ -57,8 +57,11 @@ impl Answerer<'_> {
         sink: &mut dyn ResponseSink,
     ) -> Result<(), Failure> {
         match tag(value) {
-            qjs::JS_TAG_UNDEFINED | qjs::JS_TAG_NULL => {
+            nothing @ (qjs::JS_TAG_UNDEFINED | qjs::JS_TAG_NULL) => {
                 sink.status(AnswerKind::Nothing.status(self.status))?;
+                if nothing == qjs::JS_TAG_NULL {
+                    sink.chosen();
+                }
                 return Ok(());
             }
             qjs::JS_TAG_OBJECT if self.other_object(cx, value, sink)? => return Ok(()),
@@ -168,6 +171,9 @@ impl Answerer<'_> {
             _ => return Err(Error::script("Response.error() is no answer").into()),
         };
         sink.status(status as u16)?;
+        if status == 204 {
+            sink.chosen();
+        }
         let headers = cx.get_atom(response, atoms.web_headers)?;
         let list = cx.get_atom(headers.raw(), atoms.web_list)?;
         write_headers(cx, list.raw(), sink)?;

@@ -13,6 +13,11 @@ function refuseMore(name, text, more) {
   if (more.some((value) => value !== undefined)) throw new TypeError(`${name}: ${text}`);
 }
 
+// Refuses middleware in the place of options or of a handler: it would never run.
+function refuseMiddleware(name, ...given) {
+  refuseMore(name, ONE_HANDLER, given.filter((value) => native.nativeMiddleware(value) !== undefined));
+}
+
 const ROUTE_OPTIONS = ["bodyBytesMax", "compress", "etag", "name", "priority", "slow", "stream"];
 function routeOptions(owner, opts) {
   check(owner, "map", "options", opts);
@@ -46,8 +51,8 @@ function isOptions(value) {
   return names.length > 0 && names.every((name) => ROUTE_OPTIONS.includes(name));
 }
 
-// `/api` + `/users` is `/api/users`; a group's own "/" is the prefix itself.
-const joined = (prefix, pattern) => (prefix === "" ? pattern : pattern === "/" ? prefix : prefix + pattern);
+// `/api` + `/users` is `/api/users`; a group's own "/" is the prefix itself. That of a host has no path yet.
+const joined = (prefix, pattern) => (pattern === "/" && prefix.includes("/") ? prefix : prefix + pattern);
 
 const verbs = { get: "GET", post: "POST", put: "PUT", patch: "PATCH", delete: "DELETE", options: "OPTIONS", all: null };
 
@@ -59,6 +64,7 @@ function declareVerb(owner, prefix, verb) {
     checkPattern(name, pattern);
     const isSecond = typeof options === "function" && typeof args[2] === "function";
     refuseMore(name, ONE_HANDLER, args.slice(isSecond ? 2 : 3));
+    refuseMiddleware(name, options, args[2]);
     const given = isAlone(args) ? NO_OPTIONS : routeOptions(name, options);
     const handler = !isAlone(args) ? args[2] : isOptions(options) ? undefined : options;
     if (handler === undefined) check(name, "function", "handler", handler);
@@ -78,14 +84,9 @@ function asking(object, asked) {
     let returned = apply(asked, undefined, native.ask(object, request));
     // Query builders are no promises but have a `then`: what they give decides, not they themselves.
     if (!isPromise(returned) && typeof returned?.then === "function") returned = resolved(returned);
-    if (!isPromise(returned)) {
-      native.decide(object, request, returned);
-      return next();
-    }
-    return then(returned, (value) => {
-      native.decide(object, request, value);
-      return next();
-    });
+    // True where the request has its answer already.
+    const decided = (value) => (native.decide(object, request, value) ? undefined : next());
+    return isPromise(returned) ? then(returned, decided) : decided(returned);
   };
 }
 
@@ -102,6 +103,7 @@ function router(owner, prefix) {
     owner[kind] = (pattern, given, ...more) => {
       check(title, "string", "pattern", pattern);
       checkPattern(title, pattern);
+      refuseMiddleware(title, given);
       check(title, "map", "second argument", given);
       refuseMore(title, "it takes only a pattern and an object of options and functions", more);
       const [options, functions] = [{}, {}];
@@ -132,6 +134,7 @@ function router(owner, prefix) {
       checkPattern(title, pattern);
       const isSecond = typeof given === "function" && typeof args[2] === "function";
       refuseMore(title, ONE_HANDLER, args.slice(isSecond ? 2 : 3));
+      refuseMiddleware(title, given, fn);
       check(title, "function", "handler", fn);
       if (!isAlone(args)) check(title, "map", "options", given);
       const { name, ...options } = isAlone(args) ? {} : given;
@@ -219,6 +222,19 @@ function nested(fields) {
 }
 
 const app = router({}, "");
+// Hosts stand in front of their patterns.
+app.host = (name, fill, ...more) => {
+  check("app.host", "string", "host", name);
+  if (!/^[\w.-]+$/.test(name)) {
+    throw new TypeError(
+      "app.host: write the name of one host without scheme, port, path and '*', as in 'api.example.org'",
+    );
+  }
+  check("app.host", "function", "second argument", fill);
+  refuseMore("app.host", "it takes one function: declare middleware inside of it", more);
+  fill(router({}, name));
+  return app;
+};
 for (const name of ["notFound", "onError"]) {
   let declaredAt;
   app[name] = (handler, ...more) => {

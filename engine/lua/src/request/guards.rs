@@ -81,7 +81,7 @@ pub(crate) unsafe extern "C-unwind" fn ask(state: State) -> c_int {
     }
 }
 
-/// `host.decide(middleware, req, returned)`: raises what refuses the request.
+/// `host.decide(middleware, req, returned)`: raises what refuses the request. True where that has its answer already.
 pub(crate) unsafe extern "C-unwind" fn decide(state: State) -> c_int {
     // SAFETY: two stages.
     unsafe {
@@ -91,6 +91,7 @@ pub(crate) unsafe extern "C-unwind" fn decide(state: State) -> c_int {
             let returned = value::read(state, 3)?;
             asking_at(state)?.decide(&*view_at(state, 2)?, returned)
         });
+        let is_answered = matches!(decided, Ok(true));
         if let Err(error) = decided {
             *current().result.get() = Some(Err(error));
             raise_result(state);
@@ -107,6 +108,7 @@ pub(crate) unsafe extern "C-unwind" fn decide(state: State) -> c_int {
             }
             lua_settop(state, 3);
         }
-        0
+        lua_pushboolean(state, c_int::from(is_answered));
+        1
     }
 }

@@ -13,6 +13,7 @@ use sampan_host::json::bad_json;
 use sampan_host::module::AsyncBody;
 use sampan_host::request::{self, FIELDS, Field, FormKind, Pairs, Twice};
 use sampan_host::{Args, Error, LocalFuture, Module, RequestObjects, RequestView, Value};
+use slab::Slab;
 use std::borrow::Cow;
 use std::ffi::c_int;
 use std::rc::Rc;
@@ -37,6 +38,7 @@ impl RequestSlot {
             serial,
             objects: RequestObjects::default(),
             world: None,
+            gathered: Slab::default(),
         });
         Self {
             number: serial << PLACE_BITS | place as u64,

@@ -1,5 +1,6 @@
 //! The table `host`: what the parts of the engine that are written in Lua get from Rust.
 
+use crate::coroutines::gather;
 use crate::libraries;
 use crate::request::beside;
 use crate::request::body;
@@ -59,7 +60,7 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
         set(c"types");
         lua_pushnumber(state, f64::from(AnswerKind::Nothing.status(200)));
         set(c"status_of_nothing");
-        let functions: [(&CStr, lua_CFunction); 24] = [
+        let functions: [(&CStr, lua_CFunction); 31] = [
             (c"print", print),
             (c"interpreted", libraries::interpreted),
             (c"traceback", libraries::traceback::traceback),
@@ -79,6 +80,13 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
             (c"native_middleware", guards::function),
             (c"ask", guards::ask),
             (c"decide", guards::decide),
+            (c"open_gather", gather::open),
+            (c"close_gather", gather::close),
+            (c"keep_wait", gather::keep),
+            (c"drop_wait", gather::drop_wait),
+            (c"wait_gather", gather::wait),
+            (c"ended_wait", gather::ended),
+            (c"gather_cancelled", gather::cancelled),
             (c"enter_span", spans::enter),
             (c"leave_span", spans::leave),
             (c"is_multipart", object::is_multipart),
@@ -105,6 +113,8 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
         set(c"nest");
         lua_pushnumber(state, NESTED_MAX);
         set(c"nested_max");
+        lua_pushnumber(state, gather::GATHERED_FUNCTIONS_MAX as f64);
+        set(c"gathered_max");
         lua_pushcfunction(state, must_stop);
         set(c"must_stop");
         lua_pushcfunction(state, read_source);

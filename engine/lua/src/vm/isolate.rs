@@ -4,6 +4,7 @@ pub(crate) mod collections;
 pub(crate) mod enter;
 pub(crate) mod samples;
 
+use crate::coroutines::gathered::Gathered;
 use crate::request::lent::LentText;
 use crate::values::layout::{FixedValues, StackSlot};
 use crate::values::member::Member;
@@ -69,6 +70,8 @@ pub(crate) struct LiveRequest {
     pub(crate) objects: RequestObjects,
     /// The world of its scripts, if that is its own.
     pub(crate) world: Option<Rc<World>>,
+    /// The waits of each `app.gather` that is open.
+    pub(crate) gathered: Slab<Rc<Gathered>>,
 }
 
 /// The bits of a request's number that are its place in the slab; the others tell it from its predecessors there.

@@ -27,7 +27,9 @@ const GC_PAUSE_PERCENT: c_int = 300;
 
 const SANDBOX: &str = include_str!("load/sandbox.lua");
 const CHAIN: &str = include_str!("load/chain.lua");
+const ERRORS: &str = include_str!("load/errors.lua");
 const FETCH: &str = include_str!("load/fetch.lua");
+const GATHER: &str = include_str!("load/gather.lua");
 const NESTED: &str = include_str!("load/nested.lua");
 const PRELUDE: &str = include_str!("load/prelude.lua");
 
@@ -106,6 +108,11 @@ unsafe extern "C-unwind" fn boot(state: State) -> c_int {
         lua_pushvalue(state, 1);
         lua_call(state, 2, 1);
         libraries::open(state, 2, 1, 3);
+        chunk::push(state, ERRORS, c"=[sampan]");
+        lua_pushvalue(state, 2);
+        lua_pushvalue(state, 1);
+        lua_pushvalue(state, 3);
+        lua_call(state, 3, 0);
         chunk::push(state, PRELUDE, c"=[sampan]");
         lua_pushvalue(state, 2);
         lua_pushvalue(state, 1);
@@ -113,7 +120,8 @@ unsafe extern "C-unwind" fn boot(state: State) -> c_int {
         chunk::push(state, CHAIN, stack::CHAIN);
         chunk::push(state, FETCH, c"=[sampan]");
         chunk::push(state, NESTED, c"=[sampan]");
-        lua_call(state, 6, 1);
+        chunk::push(state, GATHER, c"=[sampan]");
+        lua_call(state, 7, 1);
         for (name, slot) in [
             (c"chain", &mut refs.chain),
             (c"traced_chain", &mut refs.traced_chain),
@@ -314,9 +322,12 @@ unsafe extern "C-unwind" fn read_program(state: State) -> c_int {
             if let Some(NativeMiddleware::Guard(guard)) = guards::at(state, item + 1) {
                 let pattern = text_field(state, item, c"pattern").unwrap_or_default();
                 let place = place_field(state, item);
+                lua_getfield(state, item, c"behind".as_ptr());
+                let behind = lua_tonumber(state, -1) as usize;
                 declared.program.guards.push(GuardDef {
                     pattern,
                     guard,
+                    behind,
                     place,
                 });
             }

@@ -128,7 +128,7 @@ pub(crate) unsafe fn waiting_place(thread: State) -> Option<State> {
     }
 }
 
-/// Replaces the place on top by an error object that has it. Its text is the place and the message, see `prelude.lua`.
+/// Replaces the place on top by an error object that has it. Its text is the place and the message, see `errors.lua`.
 unsafe fn push_detailed(state: State, at: Option<State>, error: &Error, details: &Details) {
     // SAFETY: the error belongs to the isolate, the stack's text to its scratch; nothing on this frame has to be
     // dropped.

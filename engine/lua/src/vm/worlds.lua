@@ -243,6 +243,10 @@ function again.group(pattern, fn)
   fn(clone(again.in_group))
 end
 again.in_group = clone(again)
+function again.host(name, fn)
+  take("app.host", "host", name)
+  fn(clone(again.in_group))
+end
 for name, around in next, prelude.answering_errors do
   again[name] = function(fn)
     host.check_loading("app." .. name)

@@ -2,16 +2,12 @@
 //! `vm/load/sandbox.lua` these tests end with a segmentation fault.
 
 use crate::support::{get, load_files};
-use sampan_host::ScriptLimits;
 
 fn run(body: &str) -> String {
     let source = format!(
         "local app = require 'sampan' local buffer = require 'string.buffer' app.get('/', function(req) {body} end)"
     );
-    let limits = ScriptLimits {
-        script_millis_max: 60_000,
-        ..ScriptLimits::default()
-    };
+    let limits = sampan_rig::patient_limits();
     let rig = load_files(&source, &[], limits).expect("loads");
     rig.text(get("/"))
 }

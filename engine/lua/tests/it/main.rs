@@ -3,6 +3,7 @@
 mod callbacks;
 mod compiled_errors;
 mod error_values;
+mod gather;
 mod isolation;
 mod lua;
 mod modules;

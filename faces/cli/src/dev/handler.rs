@@ -122,6 +122,7 @@ fn with_script(answer: Answer, dev: Arc<Dev>) -> Answer {
         }
         Answer::Held(mut response, ticket) => {
             inject(&mut response, &dev);
+            let ticket = ticket.map_else(move |response| inject(response, &dev));
             Answer::Held(response, ticket)
         }
         Answer::Upgrade(upgrade) => Answer::Upgrade(upgrade),

@@ -1,5 +1,6 @@
 //! The life of `sampan dev`: start, or wait until the project can be started; then swap at each save, until a signal.
 
+use super::hints::Hints;
 use super::https::{self, HomeCertificate};
 use super::loaded_scripts::LoadedScripts;
 use super::pages::browser::Browsers;
@@ -127,6 +128,7 @@ fn serve(mut config: AppConfig, flags: DevFlags, logger: &Logger) -> Result<Serv
         })),
         scripts: LoadedScripts::default(),
         plans: Plans::start(config.database.config.clone(), logger.clone())?,
+        hints: Hints::default(),
     });
     let watched = Watched {
         root: dev.root.clone(),

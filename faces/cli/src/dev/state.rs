@@ -1,5 +1,6 @@
 //! The state that the workers of `sampan dev` share.
 
+use super::hints::Hints;
 use super::loaded_scripts::LoadedScripts;
 use super::pages::browser::Browsers;
 use super::pages::own_pages::OwnPages;
@@ -24,6 +25,7 @@ pub(super) struct Dev {
     pub(super) previews: Arc<Previews>,
     pub(super) scripts: LoadedScripts,
     pub(super) plans: Plans,
+    pub(super) hints: Hints,
 }
 
 impl std::fmt::Debug for Dev {

@@ -9,7 +9,7 @@ use module::{Ended, Link};
 use sampan_host::{Context, Error, ErrorKind, Place};
 use sampan_project::archive::Archive;
 use sampan_project::config::{EnvFile, Flags};
-use sampan_project::files::own_calls::OWN_PREFIX;
+use sampan_project::files::own_calls::{OWN_PREFIX, without_own_calls};
 use sampan_project::{Language, Project};
 use sampan_runtime::{AppConfig, ContextSetup, FLUSH_TIME_MAX};
 use script::Script;
@@ -19,6 +19,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 
+/// The exit status after errors that the log alone tells.
+const FAILED: i32 = 1;
 /// The exit status of a program that Ctrl-C has ended.
 const INTERRUPTED: i32 = 130;
 
@@ -129,7 +131,7 @@ fn execute(options: ExecOptions, mut flags: Flags) -> Result<i32, String> {
     let link = Link::new(script, args, sender.clone());
     let is_stopped = stop_on_interrupt(link.stop().clone())?;
     let stop = link.stop().clone();
-    let put_link: ContextSetup = Arc::new(move |context: &Context| context.put(link.clone()));
+    let put_link: ContextSetup = Arc::new(move |context: &Context| link.put_into(context));
     let tell = move |ended| {
         // Without a receiver the command has ended.
         let _ = sender.send(Ended::Project(ended));
@@ -140,6 +142,7 @@ fn execute(options: ExecOptions, mut flags: Flags) -> Result<i32, String> {
     logger.flush(FLUSH_TIME_MAX);
     match ended {
         Ok(Ended::Script(Ok(()))) => Ok(0),
+        Ok(Ended::Unawaited) => Ok(FAILED),
         Ok(Ended::Script(Err(error)))
             if error.kind() == ErrorKind::Stopped && is_stopped.load(Relaxed) =>
         {
@@ -172,15 +175,13 @@ fn stop_on_interrupt(stop: Stop) -> Result<Arc<AtomicBool>, String> {
 /// Describes the error of a script: the place, the line of the source and the stack. `project` has the script as the
 /// file that it runs.
 fn told(error: Error, project: &Project) -> String {
-    let place = error.place().cloned();
-    // The place in our own file says nothing.
-    let place = place.filter(|place| !place.file.starts_with(OWN_PREFIX));
-    if place.is_none()
+    let mut error = without_own_calls(error);
+    if error.place().is_none()
         && let Some((place, message)) = front_place(error.message(), project.entry())
     {
-        return project.load_fault(&error.with_message(message).at(Some(place)));
+        error = error.with_message(message).at(Some(place));
     }
-    project.load_fault(&error.at(place))
+    project.load_fault(&error)
 }
 
 /// Splits `scripts/one.lua:2: message`, as Lua says why a text does not compile.

@@ -8,6 +8,7 @@ use sampan_host::{
     Watch, param, row,
 };
 use sampan_project::Language;
+use sampan_runtime::UnawaitedErrors;
 use std::io::{self, Write};
 use std::rc::Rc;
 use std::sync::mpsc::Sender;
@@ -35,6 +36,8 @@ const FUNCTION: Param = param!("fn": Type::Function, "A function without paramet
 pub(super) enum Ended {
     /// The script has ended, and what it wrote is committed.
     Script(Result<(), Error>),
+    /// The script has ended, and errors in its timers or promises were not awaited. The log has them.
+    Unawaited,
     /// The project has ended before, or does not load.
     Project(Result<(), String>),
 }
@@ -49,6 +52,7 @@ struct LinkParts {
     args: Vec<String>,
     ended: Mutex<Sender<Ended>>,
     stop: Stop,
+    unawaited: UnawaitedErrors,
 }
 
 impl Link {
@@ -58,7 +62,14 @@ impl Link {
             args,
             ended: Mutex::new(ended),
             stop: Stop::default(),
+            unawaited: UnawaitedErrors::default(),
         }))
+    }
+
+    /// Gives an isolate what it runs the script by.
+    pub(super) fn put_into(&self, context: &Context) {
+        context.put(self.clone());
+        context.put(self.0.unawaited.clone());
     }
 
     /// Returns the handle that stops the script.
@@ -103,7 +114,10 @@ fn run(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
         let ran = link.stop().during(function.start(Vec::new())).await;
         // What it wrote before an error is kept, as in a handler.
         let committed = settled(outbox.as_deref()).await;
-        link.tell(Ended::Script(ran.and(committed)));
+        link.tell(match ran.and(committed) {
+            Ok(()) if link.0.unawaited.has_any() => Ended::Unawaited,
+            ended => Ended::Script(ended),
+        });
         // Without an end the server does not go on to its requests.
         std::future::pending::<Result<Value, Error>>().await
     })

@@ -3,24 +3,10 @@
 
 use crate::LANGUAGES;
 use crate::assistant::Assistant;
-use crate::browser::{OVERFLOW, axe, faults_of, is_there, results, turn};
+use crate::browser::{OVERFLOW, axe, faults_of, is_there, results, shown, turn, wait_for};
 use crate::webdriver::{Browser, ENTER, TAB};
 use sampan_testkit::wait;
 use serde_json::json;
-
-/// The text of an element as it is shown; nothing where it is not there. In one step: the page changes by itself.
-fn shown(browser: &mut Browser, selector: &str) -> String {
-    let script = "return document.querySelector(arguments[0])?.innerText ?? ''";
-    let text = browser.run(script, &json!([selector]));
-    text.as_str().expect("a text").to_owned()
-}
-
-/// Waits until a text is shown in an element.
-fn wait_for(browser: &mut Browser, selector: &str, text: &str) {
-    wait::until(format!("{text:?} in {selector}"), || {
-        shown(browser, selector).contains(text)
-    });
-}
 
 fn ask(browser: &mut Browser, text: &str) {
     browser.fill("#text", text);

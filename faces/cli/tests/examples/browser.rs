@@ -5,6 +5,7 @@ use crate::support::{Process, Scratch};
 use crate::webdriver::{Browser, ENTER, TAB};
 use crate::{LANGUAGES, petclinic, petclinic_as_one_file, petclinic_command, root};
 use sampan_client::certificates::Identity;
+use sampan_testkit::{npm, wait};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
@@ -77,21 +78,23 @@ pub(crate) fn axe() -> Option<String> {
         folder.join("package.json"),
     )
     .expect("copied");
-    let installed = Command::new("npm")
-        .args([
-            "install",
-            "--ignore-scripts",
-            "--no-package-lock",
-            "--no-audit",
-        ])
-        .args(["--no-fund", "--fetch-retries=1", "--loglevel=error"])
-        .current_dir(&folder)
-        .status()
-        .is_ok_and(|status| status.success());
-    installed.then(|| {
-        let file = folder.join("node_modules/axe-core/axe.min.js");
-        fs::read_to_string(file).expect("npm has installed it")
-    })
+    npm::install(&folder, &[])?;
+    let file = folder.join("node_modules/axe-core/axe.min.js");
+    Some(fs::read_to_string(file).expect("npm has installed it"))
+}
+
+/// The text of an element as it is shown; nothing where it is not there. In one step: the page changes by itself.
+pub(crate) fn shown(browser: &mut Browser, selector: &str) -> String {
+    let script = "return document.querySelector(arguments[0])?.innerText ?? ''";
+    let text = browser.run(script, &json!([selector]));
+    text.as_str().expect("a text").to_owned()
+}
+
+/// Waits until a text is shown in an element.
+pub(crate) fn wait_for(browser: &mut Browser, selector: &str, text: &str) {
+    wait::until(format!("{text:?} in {selector}"), || {
+        shown(browser, selector).contains(text)
+    });
 }
 
 /// A server and a browser on its pages.

@@ -1,7 +1,7 @@
 //! examples/chat, and the project of `sampan new --template chat`, in two browsers at once. Pictures are for people to look
 //! at (`target/petclinic/chat-*.png`).
 
-use crate::browser::{OVERFLOW, axe, faults_of, is_there, results, turn};
+use crate::browser::{OVERFLOW, axe, faults_of, is_there, results, shown, turn, wait_for};
 use crate::chat::{Member, chat, named};
 use crate::support::{Process, Scratch};
 use crate::webdriver::{Browser, ENTER};
@@ -19,20 +19,6 @@ fn visit(site: SocketAddr, name: &str) -> Browser {
     browser.submit("main button");
     browser.follow("Lobby");
     browser
-}
-
-/// The text of an element as it is shown. In one step: the page may put another in its place at any time.
-fn shown(browser: &mut Browser, selector: &str) -> String {
-    let script = "return document.querySelector(arguments[0])?.innerText ?? ''";
-    let text = browser.run(script, &json!([selector]));
-    text.as_str().expect("a text").to_owned()
-}
-
-/// Waits until a text is shown in an element.
-fn wait_for(browser: &mut Browser, selector: &str, text: &str) {
-    wait::until(format!("{text:?} in {selector}"), || {
-        shown(browser, selector).contains(text)
-    });
 }
 
 fn say(browser: &mut Browser, text: &str) {

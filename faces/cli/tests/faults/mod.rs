@@ -94,6 +94,12 @@ local function ends_with_a_write(req)
 end
 app.get("/ends/stream/:id", ends_with_a_write)
 app.get("/ends/slow/:id", { slow = true }, ends_with_a_write)
+app.get("/ends/sized/:id", function(req)
+  return app.stream(function(write)
+    write("a")
+    insert(req)
+  end, { headers = { ["content-length"] = "1" } })
+end)
 app.sse("/ends/events/:id", function(req, events)
   events:send("a")
   insert(req)
@@ -158,12 +164,13 @@ app.post("/mark/:id", (req) => {
 app.get("/seen", () => mark);
 app.get("/fixed", { fixed: true });
 const insert = (req) => db.exec(INSERT, [Number(req.params.id), 0, 0]);
-const endsWithAWrite = (req) => app.stream(async (write) => {
+const endsWithAWrite = (req, headers = {}) => app.stream(async (write) => {
   await write("a");
   insert(req);
-});
-app.get("/ends/stream/:id", endsWithAWrite);
-app.get("/ends/slow/:id", { slow: true }, endsWithAWrite);
+}, { headers });
+app.get("/ends/stream/:id", (req) => endsWithAWrite(req));
+app.get("/ends/slow/:id", { slow: true }, (req) => endsWithAWrite(req));
+app.get("/ends/sized/:id", (req) => endsWithAWrite(req, { "content-length": "1" }));
 app.sse("/ends/events/:id", async (req, events) => {
   await events.send("a");
   insert(req);

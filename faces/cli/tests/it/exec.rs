@@ -290,6 +290,33 @@ fn a_timer_that_does_not_end_is_stopped_with_its_script() {
 }
 
 #[test]
+fn an_error_that_is_not_awaited_is_in_the_log_and_in_the_status() {
+    let begin = "import { time } from 'sampan';\n";
+    for failing in [
+        "Promise.reject(new Error('too bad'));",
+        "(async () => { await time.sleep(0.001); throw new Error('too bad'); })();",
+        "setTimeout(() => { throw new Error('too bad'); }, 1);",
+    ] {
+        let js = format!("{begin}{failing}\nawait time.sleep(0.1);\nconsole.log('done');");
+        let scratch = project(&JS, &[("left.ts", &js)]);
+        let shop = scratch.file("shop");
+        let script = format!("{shop}/left.ts");
+        let (code, out, errors) = run(&["exec", "--project", &shop, &script]);
+        assert_eq!((code, out.as_str()), (1, "done\n"), "{failing}: {errors}");
+        assert!(
+            errors.contains("in the background: ") && errors.contains("too bad"),
+            "{failing}: {errors}"
+        );
+        assert!(!errors.contains(".call."), "{failing}: {errors}");
+        // One that is handled later than it fails, but in the same run, is none.
+        let js = "const late = Promise.reject(new Error('x')); try { await late; } catch {}";
+        fs::write(&script, js).expect("written");
+        let (code, _, errors) = run(&["exec", "--project", &shop, &script]);
+        assert_eq!(code, 0, "{errors}");
+    }
+}
+
+#[test]
 fn a_script_takes_as_many_arguments_as_its_language() {
     let lua = "print(select('#', ...))";
     let js = "export default (...all: string[]) => console.log(all.length);";

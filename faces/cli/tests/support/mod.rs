@@ -200,6 +200,22 @@ impl Process {
     }
 }
 
+/// Sends a request without a body, which must not fail. Returns the text of its answer.
+pub(crate) fn ask(process: &Process, method: &str, path: &str) -> String {
+    let mut client = process.client();
+    let answer = client.ask(method, path, &[], "").expect("an answer");
+    assert!(answer.status < 300, "{method} {path}: {}", answer.text());
+    answer.text()
+}
+
+/// Stops a server and expects that it ends well. Returns what it had to say.
+pub(crate) fn ends_well(process: Process) -> String {
+    process.signal("TERM");
+    let (status, log) = process.end();
+    assert_eq!(status, Some(0), "{log}");
+    log
+}
+
 /// All that a process has said so far.
 pub(crate) struct LiveLog {
     text: Arc<Mutex<String>>,

@@ -7,12 +7,15 @@ const { fail, shown, isPlainObject } = require("./options.cjs");
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
-/** The names of the parameters in a pattern, in its order. */
+/** A parameter, beside text too. Behind what ends a word a colon is text, as native code reads it. */
+const PARAM = /(?<![\p{Alphabetic}\p{N}_:}]):(\w+)/gu;
+
+/** The names of the parameters in a pattern that native code has taken, in its order. */
 function namesOf(pattern) {
   const names = [];
   for (const part of pattern.split("/")) {
-    if (part.startsWith(":")) names.push(part.slice(1));
-    else if (part.startsWith("*")) names.push(part.length > 1 ? part.slice(1) : "*");
+    if (part.startsWith("*")) names.push(part.length > 1 ? part.slice(1) : "*");
+    else for (const [, name] of part.matchAll(PARAM)) names.push(name);
   }
   return names;
 }

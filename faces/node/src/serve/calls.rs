@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use napi_sys as sys;
 use sampan_http::{Body as ResponseBody, Limits, Peer, Response};
-use sampan_serve::routing::pattern::normal_form;
+use sampan_serve::routing::normal_form::normal_form;
 
 use super::node_api::{self, Body, Js, NativeCall};
 use super::server::{Options, Server};

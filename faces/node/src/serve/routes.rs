@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sampan_http::{Method, Precomputed, Response};
-use sampan_serve::routing::pattern::{Pattern, normal_form};
+use sampan_serve::routing::normal_form::normal_form;
+use sampan_serve::routing::pattern::Pattern;
 use sampan_serve::routing::routes::{Allow, RouteMatch, Routes as RouteTree, verb};
 use sampan_serve::routing::spans::Spans;
 

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 use sampan_http::{Method, Response};
-use sampan_serve::routing::pattern::normal_form;
+use sampan_serve::routing::normal_form::normal_form;
 
 use super::exchanges::{Exchange, Exchanges, Key};
 

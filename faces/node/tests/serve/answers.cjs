@@ -129,6 +129,8 @@ test("a request is a Request for all purposes", () =>
     {
       routes: {
         "/users/:id/:name": (request) => Response.json(request.params),
+        "/@:user/{:w}x{:h}/:name.:ext": (request) => Response.json(request.params),
+        "/items/:id:cancel/{:n}:x.:y": (request) => Response.json(request.params),
         "/json": { POST: async (request) => Response.json(await request.json()) },
         "/text": { POST: async (request) => new Response(await request.text()) },
         "/twice": { POST: async (request) => { await request.text(); return request.text(); } },
@@ -154,6 +156,9 @@ test("a request is a Request for all purposes", () =>
     async (server) => {
       const body = async (target, text, headers = "") => (await ask(server, target, { method: "POST", body: text, headers })).body;
       assert.equal((await ask(server, "/users/4%202/%C3%BC")).body, '{"id":"4 2","name":"ü"}');
+      assert.equal((await ask(server, "/@m%20e/4x8/a.tar.gz")).body, '{"user":"m e","w":"4","h":"8","name":"a.tar","ext":"gz"}');
+      assert.equal((await ask(server, "/@/4x8/a.gz")).body, "other");
+      assert.equal((await ask(server, "/items/7:cancel/3:x.z")).body, '{"id":"7","n":"3","y":"z"}');
       assert.equal(await body("/json", '{"a":"ü","b":[1]}'), '{"a":"ü","b":[1]}');
       assert.equal(await body("/text", "grüße"), "grüße");
       assert.equal((await ask(server, "/twice", { method: "POST", body: "a" })).status, 500);

@@ -67,6 +67,10 @@ fn what_does_not_start_says_why_and_where() {
     for (method, pattern, why) in [
         (Some("FETCH"), "/", "FETCH"),
         (Some("GET"), "no-slash", "must begin with '/'"),
+        (Some("GET"), "users/:id", "must begin with '/'"),
+        (Some("GET"), "a.example", "must begin with '/'"),
+        (Some("GET"), "a.example:80/x", "not the name of a host"),
+        (Some("GET"), "/a/{:id}{:x}", "no text between them"),
         (None, "/a/{id}", "write \":id\""),
         (None, "/a/{rest...}", "write \"*rest\""),
     ] {

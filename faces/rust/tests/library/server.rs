@@ -71,6 +71,30 @@ fn native_routes_answer_without_a_project() {
 }
 
 #[test]
+fn patterns_may_have_a_host_and_text_beside_parameters() {
+    let lua = "local app = require 'sampan'\napp.get('/x', function() return 'script' end)";
+    let folder = project(&[("app.lua", lua)]);
+    let app = App::new()
+        .project(folder.path())
+        .get("api.example.org/x", |_: Request| "host")
+        .get("/:name.:ext", |request: Request| {
+            let param = |name| request.param(name).unwrap_or_default().into_owned();
+            format!("{} {}", param("name"), param("ext"))
+        });
+    let server = local(app).start().expect("it starts");
+    let at = server.address();
+    let of_host = |host: &str| {
+        let head = format!("Host: {host}\r\nConnection: close");
+        send(at, &format!("GET /x HTTP/1.1\r\n{head}\r\n\r\n")).body
+    };
+    assert_eq!(of_host("API.example.org:80"), "host");
+    assert_eq!(of_host("example.org"), "script");
+    assert_eq!(get(at, "/a%20b.tar.gz").body, "a b.tar gz");
+    assert_eq!(get(at, "/.gz").status, 404);
+    assert!(server.stop());
+}
+
+#[test]
 fn a_body_that_is_not_the_json_of_a_handler_is_the_fault_of_its_client() {
     type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
     let log = Log::default();

@@ -2,7 +2,7 @@
 //! by the native reader and writer, and in JavaScript also by QuickJS's own.
 
 use crate::json::same;
-use sampan_host::{Isolate, ScriptLimits};
+use sampan_host::Isolate;
 use sampan_js::Js;
 use sampan_lua::Lua;
 use sampan_rig::{App, post};
@@ -30,10 +30,7 @@ struct Engines {
 
 thread_local! {
     static ENGINES: Engines = {
-        let limits = ScriptLimits {
-            script_millis_max: 60_000,
-            ..ScriptLimits::default()
-        };
+        let limits = sampan_rig::patient_limits();
         let lua = sampan_rig::load("app.lua", &[("app.lua", LUA)], &[], limits.clone(), Lua::load);
         let js = sampan_rig::load("app.js", &[("app.js", JS)], &[], limits, Js::load);
         Engines {

@@ -6,8 +6,13 @@
 
 use percent_encoding::percent_decode_str;
 use sampan_http::{Method, Request};
-use sampan_serve::routing::pattern::{Pattern, Segment, normal_form};
+use sampan_serve::routing::mixed::MixedPart;
+use sampan_serve::routing::normal_form::normal_form;
+use sampan_serve::routing::pattern::Pattern;
 use sampan_serve::routing::routes::{RouteMatch, Routes, verb};
+use sampan_serve::routing::segment::Segment;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 /// Pieces of targets and patterns.
 #[rustfmt::skip]
@@ -15,6 +20,8 @@ pub(crate) const WORDS: &[&[u8]] = &[
     b"/", b"//", b"%2f", b"%2F", b"%2e", b"..", b"/../", b"%5c", b"\\", b"%25", b"%", b"%4", b"%61", b"%C3%A9", b"\xc3\xa9", b"{", b"}", b"|",
     b"~", b"%7e", b"?", b"?a=b", b"#", b"*", b"/*", b"/*rest", b"/:id", b"/:page", b"/users", b"/users/new", b"http://h/", b"http://h", b";", b"=",
     b"@", b"\nGET /", b"\nPOST /", b"\nALL /", b"\nPUT /:a/:b", b"\nDELETE /*", b" ", b"a", b"\0",
+    b":b", b"{:c}", b"{:", b"/@:user", b"/:id.a", b"/:a.:b", b"\nGET /:a.{:b}2{:c}", b"\nPOST /a{:x}", b"/a.a", b"2",
+    b".",
 ];
 
 /// The methods that a request is tried with.
@@ -107,13 +114,14 @@ fn check_form(path: &str) {
 /// A literal of a pattern is in the form in which paths are compared.
 fn check_pattern(pattern: &Pattern) {
     for segment in &pattern.segments {
-        if let Segment::Literal(literal) = segment {
-            assert_eq!(
-                normal_form(literal),
-                *literal,
-                "a literal in no normal form"
-            );
-            assert!(!literal.contains('/'), "{literal:?}");
+        let texts: Vec<&str> = match segment {
+            Segment::Literal(literal) => vec![literal],
+            Segment::Mixed(part) => texts(part),
+            Segment::Param(_) | Segment::Rest(_) => Vec::new(),
+        };
+        for text in texts {
+            assert_eq!(normal_form(text), text, "text in no normal form");
+            assert!(!text.contains('/'), "{text:?}");
         }
     }
 }
@@ -125,31 +133,90 @@ struct ListedRoute {
     pattern: Pattern,
 }
 
-/// The parts that tell patterns apart: literals, and the places of parameters, whose names do not matter.
-fn shape(pattern: &Pattern) -> Vec<(u8, &str)> {
+/// The texts of a part: that in front of the parameters, and those behind each.
+fn texts(part: &MixedPart) -> Vec<&str> {
+    let behind = part.params().map(|(_, text)| text);
+    std::iter::once(part.head()).chain(behind).collect()
+}
+
+/// The part of a pattern that tells it from others: its kind, for more text in a part and more in front of it a smaller
+/// number, and its texts. The names of parameters do not matter.
+type Shape<'a> = (u8, Reverse<usize>, Reverse<usize>, usize, Vec<&'a str>);
+
+fn shape(pattern: &Pattern) -> Vec<Shape<'_>> {
+    let whole = |kind, texts| (kind, Reverse(0), Reverse(0), 0, texts);
     let segments = pattern.segments.iter();
     segments
         .map(|segment| match segment {
-            Segment::Literal(literal) => (0, literal.as_str()),
-            Segment::Param(_) => (1, ""),
-            Segment::Rest(_) => (2, ""),
+            Segment::Literal(literal) => whole(0, vec![literal.as_str()]),
+            Segment::Mixed(part) => {
+                let texts = texts(part);
+                let length = texts.iter().map(|text| text.len()).sum();
+                (
+                    1,
+                    Reverse(length),
+                    Reverse(part.head().len()),
+                    texts.len(),
+                    texts,
+                )
+            }
+            Segment::Param(_) => whole(2, Vec::new()),
+            Segment::Rest(_) => whole(3, Vec::new()),
         })
         .collect()
 }
 
+/// Splits a path into the characters that it means: a percent-encoded one is one.
+fn characters(part: &str) -> Vec<&str> {
+    let mut characters = Vec::new();
+    let mut left = part;
+    while !left.is_empty() {
+        let (one, behind) = left.split_at(if left.starts_with('%') { 3 } else { 1 });
+        characters.push(one);
+        left = behind;
+    }
+    characters
+}
+
+/// The values of a part, by trying all places of each text: those with the longest value first. `failed` has the counts
+/// of texts and characters that were left where nothing fitted.
+fn tried(
+    texts: &[&str],
+    part: &[&str],
+    failed: &mut BTreeSet<(usize, usize)>,
+) -> Option<Vec<String>> {
+    let (text, behind) = texts.split_first()?;
+    let left = part.strip_prefix(&characters(text)[..])?;
+    if behind.is_empty() {
+        return left.is_empty().then(Vec::new);
+    }
+    if failed.contains(&(texts.len(), part.len())) {
+        return None;
+    }
+    for length in (1..=left.len()).rev() {
+        if let Some(values) = tried(behind, &left[length..], failed) {
+            let mut all = vec![left[..length].concat()];
+            all.extend(values);
+            return Some(all);
+        }
+    }
+    failed.insert((texts.len(), part.len()));
+    None
+}
+
 impl ListedRoute {
-    fn shape(&self) -> Vec<(u8, &str)> {
+    fn shape(&self) -> Vec<Shape<'_>> {
         shape(&self.pattern)
     }
 
     /// The values of its parameters, if it has this path.
-    fn matched<'a>(&self, path: &'a str) -> Option<Vec<&'a str>> {
+    fn matched(&self, path: &str) -> Option<Vec<String>> {
         let mut left = Some(path.strip_prefix('/')?);
         let mut values = Vec::new();
         for segment in &self.pattern.segments {
             let here = left?;
             if let Segment::Rest(_) = segment {
-                values.push(here);
+                values.push(here.to_owned());
                 return Some(values);
             }
             let (part, behind) = match here.split_once('/') {
@@ -158,7 +225,11 @@ impl ListedRoute {
             };
             match segment {
                 Segment::Literal(literal) if literal == part => {}
-                Segment::Param(_) if !part.is_empty() => values.push(part),
+                Segment::Mixed(mixed) => {
+                    let found = tried(&texts(mixed), &characters(part), &mut BTreeSet::new());
+                    values.extend(found?);
+                }
+                Segment::Param(_) if !part.is_empty() => values.push(part.to_owned()),
                 _ => return None,
             }
             left = behind;
@@ -167,8 +238,8 @@ impl ListedRoute {
     }
 }
 
-/// Literals come before parameters and those before a rest, from left to right; the method's own route comes before
-/// that of all methods.
+/// Literals come before text with parameters, that before parameters and those before a rest, from left to right; the
+/// method's own route comes before that of all methods.
 fn compare(tree: &Routes, list: &[ListedRoute], method: Method, path: &str) {
     let own = match method {
         Method::Get | Method::Head => verb("GET"),
@@ -191,7 +262,7 @@ fn compare(tree: &Routes, list: &[ListedRoute], method: Method, path: &str) {
             for (at, value) in values.iter().enumerate() {
                 assert_eq!(
                     spans.of(path, at),
-                    Some(*value),
+                    Some(value.as_str()),
                     "{method:?} {path}: parameter {at}"
                 );
             }

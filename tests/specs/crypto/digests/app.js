@@ -19,5 +19,7 @@ app.get("/equal", () => [
   crypto.equal("", ""), crypto.equal(new Uint8Array([255, 0]), new Uint8Array([255, 0])),
 ]);
 app.get("/unknown", () => hex(crypto.hmac("md5", "k", "x")));
+app.get("/swapped_short", () => hex(crypto.hmac("hunter" + 2, "sha256", "x")));
+app.get("/misspelt", () => hex(crypto.hmac("SHA-256", "k", "x")));
 app.get("/swapped", () => hex(crypto.hmac("a secret that nobody may see", "sha256", "x")));
 app.get("/number", () => hex(crypto.sha256(7)));

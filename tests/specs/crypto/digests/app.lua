@@ -28,5 +28,7 @@ app.get("/equal", function()
   }
 end)
 app.get("/unknown", function() return hex(crypto.hmac("md5", "k", "x")) end)
+app.get("/swapped_short", function() return hex(crypto.hmac("hunter" .. 2, "sha256", "x")) end)
+app.get("/misspelt", function() return hex(crypto.hmac("SHA-256", "k", "x")) end)
 app.get("/swapped", function() return hex(crypto.hmac("a secret that nobody may see", "sha256", "x")) end)
 app.get("/number", function() return hex(crypto.sha256(7)) end)

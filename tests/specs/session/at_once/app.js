@@ -31,6 +31,11 @@ app.get("/login_beside/:name", async (req) => {
 app.get("/fill", (req) => { req.session.cart = "full"; });
 app.get("/full", () => db.query("SELECT data FROM _sampan_sessions WHERE CAST(data AS TEXT) LIKE '%full%' ORDER BY ends"));
 app.get("/logout", (req) => req.session.clear());
+app.get("/renew", (req) => req.session.regenerate());
+app.get("/slow_logout", async ({ session }) => {
+  await time.sleep(0.3);
+  session.clear();
+});
 app.get("/all", (req) => ({ ...req.session }));
 app.get("/flashes", (req) => req.flashes().map((one) => one.message).sort());
 app.get("/rows", () => db.query("SELECT data FROM _sampan_sessions"));

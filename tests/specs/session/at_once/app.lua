@@ -34,6 +34,12 @@ app.get("/full", function()
   return db.query("SELECT data FROM _sampan_sessions WHERE CAST(data AS TEXT) LIKE '%full%' ORDER BY ends")
 end)
 app.get("/logout", function(req) req.session:clear() end)
+app.get("/renew", function(req) req.session:regenerate() end)
+app.get("/slow_logout", function(req)
+  local session = req.session
+  time.sleep(0.3)
+  session:clear()
+end)
 app.get("/all", function(req)
   local all = {}
   for key, value in pairs(req.session) do all[key] = value end

@@ -1,4 +1,4 @@
-import { app, stream } from "sampan";
+import { app, stream, time } from "sampan";
 
 let kept;
 const error = (fn) => { try { fn(); return "none"; } catch (error) { return error.message; } };
@@ -19,3 +19,10 @@ app.get("/use", () => {
   return { n: kept.n, message };
 });
 app.get("/n", (req) => ({ n: req.session.n }));
+app.get("/put", (req) => { req.session.put = "x".repeat(60); });
+app.get("/too-much", async (req) => {
+  req.session.more = "x".repeat(60);
+  await time.sleep(0.3);
+  return stream((write) => write("begun"));
+});
+app.get("/keys", (req) => Object.keys(req.session).sort());

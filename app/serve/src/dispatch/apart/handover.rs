@@ -61,9 +61,9 @@ fn hand_over_slow(
             id: record.id().map(Into::into),
             trace: record.trace().map(|trace| trace.as_parent()),
         });
-        let guards = loaded
-            .guards
-            .of_route(&entry.guards, request.method(), normal);
+        let host = || loaded.host_of(request);
+        let guards = &loaded.guards;
+        let guards = guards.of_route(&entry.guards, request.method(), host, normal);
         let client = admitting::client_of(request, &guards, control);
         let turn = (client, entry.has_priority);
         LaneRequest::new(owned, route, turn, only_reads, timing)

@@ -233,7 +233,8 @@ impl<S: Socket> Connection<S> {
                 match ticket.poll(cx) {
                     Poll::Pending => return Pumped::Waiting,
                     Poll::Ready(Decision::Replaced(status)) => {
-                        front.reply = Reply::Response(self.local.handler().error(status, None))
+                        let handler = self.local.handler();
+                        front.reply = Reply::Response(ticket.replacement(status, &*handler));
                     }
                     Poll::Ready(_) => {}
                 }

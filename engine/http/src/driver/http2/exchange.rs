@@ -315,10 +315,10 @@ impl Exchange {
     /// Lets a held answer go.
     fn release(&mut self, decision: Decision, context: &StreamContext) {
         let state = mem::replace(&mut self.state, ExchangeState::Sending);
-        if let ExchangeState::Held { reply, .. } = state {
+        if let ExchangeState::Held { reply, ticket, .. } = state {
             let reply = match decision {
                 Decision::Replaced(status) => {
-                    Reply::Response(context.local.handler().error(status, None))
+                    Reply::Response(ticket.replacement(status, &*context.local.handler()))
                 }
                 Decision::Undecided | Decision::Released => reply,
             };

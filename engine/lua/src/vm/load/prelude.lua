@@ -1,8 +1,8 @@
 -- The `sampan` module: routes, groups, middleware and responses.
 --
 -- Called once per isolate with LuaJIT's own globals, the host's table, the new globals of the scripts, and what makes the chain,
--- `app.fetch` and `app.nested`. Returns what the engine keeps: the declarations, the chain that runs middleware, the stream starter.
-local G, host, env, make_chain, make_fetch, make_nested = ...
+-- `app.fetch`, `app.nested` and `app.gather`. Returns what the engine keeps: the declarations, the chain that runs middleware, the stream starter.
+local G, host, env, make_chain, make_fetch, make_nested, make_gather = ...
 
 local error, type, select, setmetatable, getmetatable = G.error, G.type, G.select, G.setmetatable, G.getmetatable
 local pairs, ipairs, tostring, unpack, pcall = G.pairs, G.ipairs, G.tostring, G.unpack, G.pcall
@@ -39,6 +39,12 @@ local ONE_HANDLER = "it takes one handler: declare what runs before it with app.
 local function refuse_more(name, text, ...)
   for at = 1, select("#", ...) do
     if select(at, ...) ~= nil then error(name .. ": " .. text, 3) end
+  end
+end
+-- Middleware in the place of options or of a handler would never run.
+local function refuse_middleware(name, ...)
+  for at = 1, select("#", ...) do
+    if host.native_middleware((select(at, ...))) then error(name .. ": " .. ONE_HANDLER, 3) end
   end
 end
 
@@ -403,6 +409,7 @@ setmetatable(app.json, { __call = function(_, body, options, third)
 end })
 
 make_nested(G, host, app, no_colon)
+make_gather(G, host, app, no_colon)
 
 -- The first value under a name of a query or form: names that come twice have a list.
 function app.first(value)
@@ -421,15 +428,16 @@ local function check_pattern(into, name, pattern)
   host.check_pattern("app." .. name, pattern)
 end
 
+-- The prefix of a host has no path before that of a group is behind it.
 local function join(prefix, pattern)
-  if prefix ~= "" and pattern == "/" then return prefix end
+  if pattern == "/" and prefix:find("/", 1, true) then return prefix end
   return prefix .. pattern
 end
 
 -- A native object that asks a function of the script, as middleware. The function may wait.
 local function asking(native, asked)
   return function(req, next)
-    host.decide(native, req, asked(host.ask(native, req)))
+    if host.decide(native, req, asked(host.ask(native, req))) then return nil end
     return next(req)
   end
 end
@@ -543,6 +551,7 @@ local function declare(into, prefix)
       if handler == nil then host.check("app." .. verb, "function", "handler", handler) end
       if type(options) == "function" and type(handler) == "function" then refuse_more("app." .. verb, ONE_HANDLER, handler) end
       refuse_more("app." .. verb, ONE_HANDLER, select(3, ...))
+      refuse_middleware("app." .. verb, options, handler)
       if options ~= nil then host.check("app." .. verb, "map", "options", options) end
       local body_bytes_max, stream, compress, etag, name, priority, slow
       for key, value in pairs(options or {}) do
@@ -592,6 +601,7 @@ local function declare(into, prefix)
     into[kind] = function(pattern, given, ...)
       check_pattern(into, kind, pattern)
       host.check_loading("app." .. kind)
+      refuse_middleware("app." .. kind, given)
       host.check("app." .. kind, "map", "second argument", given)
       refuse_more("app." .. kind, "it takes only a pattern and a table of options and functions", ...)
       into.get(pattern, route_handler(kind, join(prefix, pattern), given))
@@ -604,6 +614,7 @@ local function declare(into, prefix)
       check_pattern(into, kind, first)
       host.check_loading("app." .. kind)
       if type(second) == "function" and type(third) == "function" then refuse_more("app." .. kind, ONE_HANDLER, third) end
+      refuse_middleware("app." .. kind, second, third)
       local handler, name = feeding_handler(kind, second, third)
       refuse_more("app." .. kind, ONE_HANDLER, ...)
       into.get(first, { name = name }, handler)
@@ -631,7 +642,9 @@ local function declare(into, prefix)
     end
     local file, line = place()
     if is_native and not asked then
-      program.guards[#program.guards + 1] = { pattern = pattern, guard = fn, file = file, line = line }
+      local behind = #program.middleware
+      program.guards[#program.guards + 1] =
+        { pattern = pattern, guard = fn, behind = behind, file = file, line = line }
       note("use", written)
     else
       local wrap = asked and asking(fn, asked) or fn
@@ -651,6 +664,20 @@ local function declare(into, prefix)
 end
 function scope(prefix) return declare({}, prefix) end
 declare(app, "")
+
+-- Hosts stand in front of their patterns.
+function app.host(name, fn, ...)
+  if name == app then no_colon("app.host") end
+  host.check("app.host", "string", "host", name)
+  if not name:find("^[%w._-]+$") then
+    error("app.host: write the name of one host without scheme, port, path and '*', as in 'api.example.org'", 2)
+  end
+  host.check("app.host", "function", "second argument", fn)
+  refuse_more("app.host", "it takes one function: declare middleware inside of it", ...)
+  host.check_loading("app.host")
+  note("host", name)
+  fn(scope(name))
+end
 
 local answering_errors = {}
 function answering_errors.not_found(fn)
@@ -735,21 +762,6 @@ local function next_field(req, key)
 end
 host.request_meta.__pairs = function(req) return next_field, req, nil end
 host.request_meta.__ipairs = function() return function() end end
--- Errors that are objects print as text, and have the methods of a string where they have no field of that name.
-local function text_of(err)
-  local place, message = G.rawget(err, "place"), tostring(G.rawget(err, "message"))
-  if place then return place .. ": " .. message end
-  return message
-end
-local methods = {}
-for name, fn in pairs(env.string) do
-  methods[name] = function(err, ...) return fn(text_of(err), ...) end
-end
-for _, meta in ipairs(host.error_metas) do
-  meta.__tostring = text_of
-  meta.__concat = function(left, right) return tostring(left) .. tostring(right) end
-  meta.__index = methods
-end
 host.array_meta.__metatable = false
 host.object_meta.__metatable = false
 

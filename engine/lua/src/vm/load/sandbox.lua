@@ -81,6 +81,7 @@ local function raw_resume(co, ...)
   end
   return shallower(plain_resume(co, ...))
 end
+host.resume = raw_resume
 local function pass(co, ok, first, ...)
   if ok and first == HOST then
     if not isyieldable() then

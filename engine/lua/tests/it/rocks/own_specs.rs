@@ -10,7 +10,6 @@
 
 use super::{LIBRARIES, collect, rocks};
 use crate::support::{get, load_files};
-use sampan_host::ScriptLimits;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -181,10 +180,7 @@ fn run_own_specs(
         .iter()
         .map(|(name, text)| (name.as_str(), text.as_str()))
         .collect();
-    let limits = ScriptLimits {
-        script_millis_max: 60_000,
-        ..ScriptLimits::default()
-    };
+    let limits = sampan_rig::patient_limits();
     let rig = load_files(&source, &files, limits).unwrap_or_else(|error| {
         panic!(
             "{}: {error}\n{}",

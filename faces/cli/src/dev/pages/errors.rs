@@ -83,6 +83,14 @@ impl ErrorPages for DevErrors {
             None => own,
         }
     }
+
+    fn returned_nothing(&self, method: &str, pattern: &str) {
+        if let Some(language) = self.project.language() {
+            let route = format!("{method} {pattern}");
+            let dev = &self.dev;
+            dev.hints.tell_of_nothing(route, language, &dev.logger);
+        }
+    }
 }
 
 /// An error for programs.

@@ -6,7 +6,8 @@ mod kills;
 mod restoring;
 mod s3;
 
-use crate::support::{Process, Scratch};
+use crate::commands::command::{run, sampan, succeeds};
+use crate::support::{Process, Scratch, ask};
 use sampan_testkit::wait;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -160,36 +161,6 @@ impl BackupScene {
             restored.is_ok_and(|(_, requests)| requests == self.next)
         });
     }
-}
-
-fn sampan(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
-    command.args(args);
-    command
-}
-
-/// Exit status, standard output, standard error.
-fn run(args: &[&str]) -> (i32, String, String) {
-    let output = sampan(args).output().expect("the command starts");
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
-    let code = output.status.code().expect("no signal");
-    (code, text(output.stdout), text(output.stderr))
-}
-
-fn succeeds(args: &[&str]) -> String {
-    let (code, out, errors) = run(args);
-    assert_eq!((code, errors.as_str()), (0, ""), "{args:?}: {out}");
-    out
-}
-
-/// Sends a request and returns its answer.
-fn ask(process: &Process, method: &str, path: &str) -> String {
-    let mut client = process.client();
-    let request = format!("{method} {path} HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
-    client.send(request.as_bytes()).expect("sent");
-    let answer = client.read(false).expect("an answer");
-    assert!(answer.status < 300, "{method} {path}: {}", answer.text());
-    answer.text()
 }
 
 fn now() -> u64 {

@@ -237,6 +237,38 @@ fn texts_and_functions_that_are_not_there_are_told() {
 }
 
 #[test]
+fn all_names_that_templates_misspell_are_told() {
+    let folder = project(&[
+        ("app.lua", LUA),
+        (
+            "templates/a.html",
+            "{{ rnge(3) }}\n{{ 1 | upperr }}{{ 1 | upperr }}\n{% include \"none.html\" %}\n",
+        ),
+        ("templates/b.html", "{{ 1 is evn }}"),
+    ]);
+    let (status, out) = said("check", &folder, &[]);
+    assert_eq!(status, 1, "{out}");
+    for told in [
+        "error: templates/a.html:1: unknown function: there is no function rnge",
+        "error: templates/a.html:2: unknown filter: ",
+        "error: templates/a.html:3: template not found: ",
+        "error: templates/b.html:1: unknown test: ",
+    ] {
+        assert_eq!(out.matches(told).count(), 1, "{told}: {out}");
+    }
+    assert!(out.contains("4 errors, 0 warnings"), "{out}");
+    let many: String = (0..200)
+        .map(|at| format!("{{{{ none{at}() }}}}\n"))
+        .collect();
+    let folder = project(&[("app.lua", LUA), ("templates/a.html", &many)]);
+    let (_, out) = said("check", &folder, &[]);
+    assert!(
+        out.contains("50 errors, ") && out.contains("  (there are more)"),
+        "{out}"
+    );
+}
+
+#[test]
 fn translations_of_the_messages_about_invalid_values_are_asked_for() {
     // The table of the chapter has them all.
     let chapter = include_str!("../../../../../docs/pages/validation.md");
@@ -306,6 +338,23 @@ warning: templates/a.html:2: url_for(\"prodct\"): no route has this name; did yo
     fs::write(folder.path().join("templates/a.html"), "x").expect("written");
     let (_, out) = said("check", &folder, &[]);
     assert!(out.starts_with("all is well"), "{out}");
+}
+
+#[test]
+fn a_parameter_that_is_text_in_its_pattern_is_a_warning() {
+    let app = "local app = require 'sampan'\n\
+               app.get('/v:major', function(req) return req.params.major end)\n\
+               app.post('/items/:id:cancel', function(req) return req.params.id end)\n\
+               app.get('/:id:size/:size', function(req) return req.params.size end)\n";
+    let folder = project(&[("app.lua", app)]);
+    let (_, out) = said("check", &folder, &[]);
+    let out = out.replace(&format!("{}/", folder.path().display()), "");
+    let expected = "\
+warning: app.lua:2: the pattern \"/v:major\" has no parameter \"major\": write {:major} for one, as ':' behind a word \
+is text
+0 errors, 1 warning (3 routes)
+";
+    assert_eq!(out, expected);
 }
 
 #[test]

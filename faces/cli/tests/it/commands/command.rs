@@ -7,9 +7,9 @@ use sampan_log::Logger;
 use sampan_runtime::{AppConfig, Server};
 use sampan_testkit::wait;
 use sampan_testkit::{Client, SocketClient};
-use std::io;
+use std::io::{self, Write};
 use std::net::TcpListener;
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
 
 pub(crate) fn sampan(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
@@ -31,13 +31,37 @@ pub(crate) fn serve(path: &str, workers: usize) -> Command {
 
 /// Runs the command to its end: exit status, standard output, standard error.
 pub(crate) fn run(args: &[&str]) -> (i32, String, String) {
-    let output = sampan(args).output().expect("the command starts");
+    told(sampan(args).output().expect("the command starts"))
+}
+
+/// Runs the command as [`run`] does, with a text in its pipe.
+pub(crate) fn piped(args: &[&str], text: &str) -> (i32, String, String) {
+    let mut command = sampan(args);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let mut input = child.stdin.take().expect("piped");
+    input.write_all(text.as_bytes()).expect("read");
+    drop(input);
+    told(child.wait_with_output().expect("it ends"))
+}
+
+fn told(output: Output) -> (i32, String, String) {
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
     (
         output.status.code().expect("no signal"),
         text(output.stdout),
         text(output.stderr),
     )
+}
+
+/// Expects that the command succeeds and warns of nothing. Returns its standard output.
+pub(crate) fn succeeds(args: &[&str]) -> String {
+    let (code, out, errors) = run(args);
+    assert_eq!((code, errors.as_str()), (0, ""), "{args:?}: {out}");
+    out
 }
 
 /// Expects that the command fails with one line.

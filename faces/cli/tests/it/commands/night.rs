@@ -1,5 +1,6 @@
 //! The errors of servers that do not start, read at night: one line that says what is wrong and what to do.
 
+use crate::commands::command::sampan;
 use crate::support::{Process, Scratch};
 use std::fs;
 use std::io::Write;
@@ -7,12 +8,6 @@ use std::process::Command;
 
 const APP: &str = "local app = require 'sampan'\napp.get('/', function() return 'x' end)\napp.post('/', function() \
  return 'y' end)\n";
-
-fn sampan(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
-    command.args(args);
-    command
-}
 
 /// Expects that the project does not start, and that the one line contains `part`.
 fn does_not_start(scratch: &Scratch, part: &str) {

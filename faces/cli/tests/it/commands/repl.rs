@@ -1,10 +1,8 @@
 //! `sampan repl`: both languages, in a pipe and on a terminal.
 
-use crate::commands::command::{fails, sampan};
+use crate::commands::command::{self, fails};
 use crate::commands::terminal::Terminal;
 use crate::support::Scratch;
-use std::io::Write;
-use std::process::Stdio;
 
 const LUA: &str = "local app = require 'sampan'
 app.on_start(function() app.db.exec('CREATE TABLE IF NOT EXISTS t(a, b)') end)
@@ -16,22 +14,7 @@ globalThis.greet = (name) => { if (!name) throw new Error('no name'); return 'he
 app.use('*', () => new Response('no', { status: 401 }));";
 
 fn piped(args: &[&str], text: &str) -> (i32, String, String) {
-    let mut command = sampan(&[&["repl"], args].concat());
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().expect("it starts");
-    let mut input = child.stdin.take().expect("piped");
-    input.write_all(text.as_bytes()).expect("read");
-    drop(input);
-    let output = child.wait_with_output().expect("it ends");
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
-    (
-        output.status.code().expect("no signal"),
-        text(output.stdout),
-        text(output.stderr),
-    )
+    command::piped(&[&["repl"], args].concat(), text)
 }
 
 #[test]

@@ -1,12 +1,10 @@
 //! `sampan db`: SQL given, piped and typed; dumps, loads and seeds.
 
-use crate::commands::command::{fails, run, sampan};
+use crate::commands::command::{fails, piped, run};
 use crate::commands::terminal::Terminal;
 use crate::support::Scratch;
 use std::fs::{self, Permissions};
-use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Stdio;
 
 const MADE: &str = "CREATE TABLE user(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO user VALUES (1, 'Ada'), (2, \
  NULL);";
@@ -16,26 +14,6 @@ fn project() -> Scratch {
     let (code, out, errors) = run(&["db", &scratch.file(""), MADE, "--write"]);
     assert_eq!((code, out.as_str()), (0, "2 rows changed\n"), "{errors}");
     scratch
-}
-
-/// Runs `sampan db` with a text in its pipe.
-fn piped(args: &[&str], text: &str) -> (i32, String, String) {
-    let mut command = sampan(args);
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().expect("it starts");
-    let mut input = child.stdin.take().expect("piped");
-    input.write_all(text.as_bytes()).expect("read");
-    drop(input);
-    let output = child.wait_with_output().expect("it ends");
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
-    (
-        output.status.code().expect("no signal"),
-        text(output.stdout),
-        text(output.stderr),
-    )
 }
 
 #[test]

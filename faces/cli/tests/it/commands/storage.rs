@@ -1,5 +1,6 @@
 //! `sampan migrate` and `sampan backup` as their users meet them.
 
+use crate::commands::command::{run, sampan, succeeds};
 use crate::support::{Process, Scratch};
 use std::process::Command;
 use std::time::Duration;
@@ -14,26 +15,6 @@ fn project() -> Scratch {
     std::fs::create_dir(scratch.path().join("migrations")).expect("a folder");
     std::fs::write(scratch.path().join("migrations/0001_users.sql"), USERS).expect("written");
     scratch
-}
-
-fn sampan(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
-    command.args(args);
-    command
-}
-
-/// Exit status, standard output, standard error.
-fn run(args: &[&str]) -> (i32, String, String) {
-    let output = sampan(args).output().expect("the command starts");
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
-    let code = output.status.code().expect("no signal");
-    (code, text(output.stdout), text(output.stderr))
-}
-
-fn succeeds(args: &[&str]) -> String {
-    let (code, out, errors) = run(args);
-    assert_eq!((code, errors.as_str()), (0, ""), "{args:?}: {out}");
-    out
 }
 
 fn fails(args: &[&str], part: &str) {
@@ -60,9 +41,7 @@ fn serve(scratch: &Scratch) -> Process {
 
 fn ask(process: &Process, method: &str) -> (u16, String) {
     let mut client = process.client();
-    let request = format!("{method} / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
-    client.send(request.as_bytes()).expect("sent");
-    let answer = client.read(false).expect("an answer");
+    let answer = client.ask(method, "/", &[], "").expect("an answer");
     (answer.status, answer.text())
 }
 
@@ -314,9 +293,7 @@ fn what_a_statement_makes_distinct_or_sorts_does_not_stay_in_memory() {
     let patience = Duration::from_secs(300);
     client.set_read_time(patience).expect("set");
     let mut ask = |path: &str| {
-        let request = format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n");
-        client.send(request.as_bytes()).expect("sent");
-        let answer = client.read(false).expect("an answer");
+        let answer = client.ask("GET", path, &[], "").expect("an answer");
         (answer.status, answer.text())
     };
     assert_eq!(ask("/distinct"), (200, r#"{"n":30000}"#.to_owned()));

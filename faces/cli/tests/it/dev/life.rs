@@ -5,6 +5,8 @@ use crate::commands::terminal::Terminal;
 use crate::support::{Process, Scratch};
 use sampan_testkit::wait;
 use std::fs;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -90,6 +92,64 @@ fn a_database_that_was_removed_is_made_anew_at_the_next_save() {
         log.contains("was removed: starting anew") && log.contains("migration 0001_t applied"),
         "{log}"
     );
+}
+
+#[test]
+fn a_handler_that_returns_nothing_is_told_once() {
+    for (file, text) in [
+        (
+            "app.lua",
+            "local app = require 'sampan'\n\
+             app.get('/forgotten/:id', function() app.text('lost') end)\n\
+             app.get('/empty', function() return app.text('', 204) end)\n\
+             app.get('/answer', function() return 'answer' end)\n\
+             app.get('/none', function() return app.text('none', 404) end)\n",
+        ),
+        (
+            "app.js",
+            "import { app, text } from 'sampan';\n\
+             app.get('/forgotten/:id', async () => { text('lost'); });\n\
+             app.get('/empty', () => null);\n\
+             app.get('/answer', () => new Response(null, { status: 204 }));\n\
+             app.get('/none', () => text('', 204));\n",
+        ),
+    ] {
+        let scratch = Scratch::new(&[(file, text)]);
+        let process = Process::start(&mut dev(&scratch, &[]));
+        for path in ["/forgotten/1", "/forgotten/2", "/empty", "/answer", "/none"] {
+            get(&process, path, &[]);
+        }
+        let options = process.client().ask("OPTIONS", "/empty", &[], "");
+        assert_eq!(options.expect("an answer").status, 204);
+        process.signal("TERM");
+        let (status, log) = process.end();
+        assert_eq!(status, Some(0), "{file}: {log}");
+        let hint =
+            "INFO GET /forgotten/:id returned nothing, so the answer is 204: is a return missing?";
+        assert!(log.contains(hint), "{file}: {log}");
+        assert_eq!(log.matches("returned nothing").count(), 1, "{file}: {log}");
+    }
+}
+
+#[test]
+fn a_client_that_has_closed_its_sending_direction_gets_an_answer_that_waits_for_a_commit() {
+    let lua = "local app = require 'sampan'\napp.db.exec('CREATE TABLE IF NOT EXISTS seen (at)')\n\
+        app.get('/', function() app.db.exec('INSERT INTO seen VALUES (1)') return 'written' end)\n";
+    let js = "import { app, db } from 'sampan';\ndb.exec('CREATE TABLE IF NOT EXISTS seen (at)');\n\
+        app.get('/', () => { db.exec('INSERT INTO seen VALUES (1)'); return 'written'; });\n";
+    for (file, text) in [("app.lua", lua), ("app.js", js)] {
+        let scratch = Scratch::new(&[(file, text)]);
+        let process = Process::start(&mut dev(&scratch, &[]));
+        let mut socket = TcpStream::connect(process.address).expect("connected");
+        let request = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+        socket.write_all(request).expect("sent");
+        socket.shutdown(Shutdown::Write).expect("closed");
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).expect("an answer");
+        assert!(answer.ends_with("\r\n\r\nwritten"), "{file}: {answer}");
+        process.signal("TERM");
+        assert_eq!(process.end().0, Some(0), "{file}");
+    }
 }
 
 #[test]

@@ -27,14 +27,12 @@ end)
 
 fn ask(process: &Process, path: &str) -> i64 {
     let mut client = process.client();
-    let request = format!("POST {path} HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
-    client.send(request.as_bytes()).expect("sent");
-    let answer = client.read(false).expect("an answer");
+    let answer = client.ask("POST", path, &[], "").expect("an answer");
     let answer: Value = serde_json::from_str(&answer.text()).expect("JSON");
     answer["id"].as_i64().expect("a number")
 }
 
-fn jobs(scratch: &Scratch, args: &[&str]) -> (bool, String) {
+pub(super) fn jobs(scratch: &Scratch, args: &[&str]) -> (bool, String) {
     let output = sampan(&["jobs"])
         .args(args)
         .current_dir(scratch.path())

@@ -1,8 +1,8 @@
 //! Changes of jobs of which a statement fails: triggers of the project make it fail.
 
-use super::processes::{ask, count};
+use super::processes::count;
 use crate::commands::command::{run, serve};
-use crate::support::{Process, Scratch};
+use crate::support::{Process, Scratch, ask};
 use sampan_testkit::wait;
 use std::time::Duration;
 

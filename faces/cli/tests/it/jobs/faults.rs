@@ -1,9 +1,9 @@
 //! Jobs that kill their process, and jobs while the project is reloaded and the process replaced.
 
-use super::processes::{all_ended, ask, count};
+use super::processes::{all_ended, count};
 use crate::commands::command::serve;
 use crate::serving::upgrade::upgrades;
-use crate::support::{Process, Scratch};
+use crate::support::{Process, Scratch, ask};
 use sampan_testkit::wait;
 use std::fs;
 

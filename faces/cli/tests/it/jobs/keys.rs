@@ -1,8 +1,8 @@
 //! Unique keys of jobs that people run again after their end.
 
-use super::processes::ask;
-use crate::commands::command::{sampan, serve};
-use crate::support::{Process, Scratch};
+use super::command::jobs;
+use crate::commands::command::serve;
+use crate::support::{Process, Scratch, ask};
 use sampan_testkit::wait;
 use serde_json::Value;
 
@@ -17,15 +17,6 @@ app.post("/:name", function(req) return { id = app.enqueue(req.params.name, 7) }
 fn add(process: &Process, path: &str) -> String {
     let answer: Value = serde_json::from_str(&ask(process, "POST", path)).expect("JSON");
     answer["id"].as_i64().expect("a number").to_string()
-}
-
-fn jobs(scratch: &Scratch, args: &[&str]) -> (bool, String) {
-    let mut command = sampan(&["jobs"]);
-    let output = command.args(args).current_dir(scratch.path()).output();
-    let output = output.expect("the command");
-    let text = String::from_utf8(output.stdout).expect("text");
-    let errors = String::from_utf8(output.stderr).expect("text");
-    (output.status.success(), text + &errors)
 }
 
 fn job(scratch: &Scratch, id: &str) -> Value {

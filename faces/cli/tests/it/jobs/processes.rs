@@ -1,7 +1,7 @@
 //! Jobs of processes that are killed, stopped and ended, and of two processes with one database.
 
 use crate::commands::command::serve;
-use crate::support::{Process, Scratch};
+use crate::support::{Process, Scratch, ask};
 use sampan_testkit::wait;
 use std::path::Path;
 use std::process::Command;
@@ -76,16 +76,6 @@ const TOML: &str = "[jobs]\nlease = \"1s\"\nkeep_done_days = 1\n";
 
 fn start(scratch: &Scratch) -> Process {
     Process::start(&mut serve(&scratch.file("app.lua"), 2))
-}
-
-/// Sends a request and returns its answer.
-pub(super) fn ask(process: &Process, method: &str, path: &str) -> String {
-    let mut client = process.client();
-    let request = format!("{method} {path} HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
-    client.send(request.as_bytes()).expect("sent");
-    let answer = client.read(false).expect("an answer");
-    assert!(answer.status < 300, "{method} {path}: {}", answer.text());
-    answer.text()
 }
 
 /// A number in the answer of `/counts`.

@@ -1,8 +1,8 @@
 //! Jobs of several processes whose database is on a PostgreSQL server. Without PostgreSQL these tests are skipped.
 
-use super::processes::{all_ended, ask, count};
+use super::processes::{all_ended, count};
 use crate::commands::command::sampan;
-use crate::support::{Process, Scratch};
+use crate::support::{Process, Scratch, ask};
 use sampan_client::postgres::PostgresServer;
 use sampan_testkit::wait;
 use serde_json::Value;

@@ -21,10 +21,8 @@ app.post("/release", function() db.exec("INSERT INTO released VALUES (1)") end)
 "#;
 
 fn post(process: &Process, path: &str) {
-    let mut client = process.client();
-    let request = format!("POST {path} HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
-    client.send(request.as_bytes()).expect("sent");
-    assert_eq!(client.read(false).expect("an answer").status, 204, "{path}");
+    let answer = process.client().ask("POST", path, &[], "");
+    assert_eq!(answer.expect("an answer").status, 204, "{path}");
 }
 
 fn jobs(scratch: &Scratch, args: &[&str]) -> Value {

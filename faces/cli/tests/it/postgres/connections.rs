@@ -1,5 +1,6 @@
 //! The connections of a process: how many there are, and those of a pooler in transaction mode.
 
+use super::each_app;
 use super::serving::{project, serve};
 use crate::support::Process;
 use sampan_client::postgres::{Pooler, PostgresServer};
@@ -41,9 +42,7 @@ app.post("/session", async (req) => {
 
 fn post(process: &Process, path: &str) -> u16 {
     let mut client = process.client();
-    let request = format!("POST {path} HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
-    client.send(request.as_bytes()).expect("sent");
-    client.read(false).expect("an answer").status
+    client.ask("POST", path, &[], "").expect("an answer").status
 }
 
 /// Asks so often at the same time, and returns the statuses that were not 200.
@@ -63,11 +62,7 @@ fn ask_at_once(process: &Process, path: &str, times: usize) -> Vec<u16> {
 
 #[test]
 fn a_process_opens_no_more_connections_than_it_may() {
-    let Some(server) = PostgresServer::shared() else {
-        return;
-    };
-    for (file, source) in [("app.lua", LUA), ("app.js", JS)] {
-        let scratch = project(file, source);
+    for (server, file, scratch) in each_app([("app.lua", LUA), ("app.js", JS)], project) {
         let database = server.database();
         let mut command = serve(&scratch.file(file), &server.url(&database));
         let process = Process::start(command.args(["--set", "db.connections_max=2"]));

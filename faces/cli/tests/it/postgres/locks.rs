@@ -1,9 +1,9 @@
 //! Locks of several processes on one database.
 
+use super::each_app;
 use super::serving::project;
 use crate::commands::command::sampan;
 use crate::support::{Process, Scratch};
-use sampan_client::postgres::PostgresServer;
 use sampan_testkit::Client;
 use std::net::SocketAddr;
 use std::thread;
@@ -99,11 +99,7 @@ fn post(address: SocketAddr, path: &str) -> String {
 
 #[test]
 fn one_handler_of_all_processes_has_a_lock() {
-    let Some(server) = PostgresServer::shared() else {
-        return;
-    };
-    for (file, source) in [("app.lua", LUA), ("app.js", JS)] {
-        let scratch = project(file, source);
+    for (server, file, scratch) in each_app([("app.lua", LUA), ("app.js", JS)], project) {
         let settings =
             "[limits]\nhandler_millis_max = 600000\n[db]\nstatement_millis_max = 60000\n";
         std::fs::write(scratch.path().join("sampan.toml"), settings).expect("a file");
@@ -144,11 +140,7 @@ fn one_handler_of_all_processes_has_a_lock() {
 
 #[test]
 fn a_handler_whose_process_was_stopped_for_too_long_fails() {
-    let Some(server) = PostgresServer::shared() else {
-        return;
-    };
-    for (file, source) in [("app.lua", LUA), ("app.js", JS)] {
-        let scratch = project(file, source);
+    for (server, file, scratch) in each_app([("app.lua", LUA), ("app.js", JS)], project) {
         let settings =
             "[limits]\nhandler_millis_max = 600000\n[db]\nstatement_millis_max = 60000\n";
         std::fs::write(scratch.path().join("sampan.toml"), settings).expect("a file");

@@ -1,5 +1,6 @@
 //! An app on PostgreSQL as its clients and those who operate it meet it.
 
+use super::each_app;
 use crate::commands::command::{self, fails, sampan};
 use crate::support::{Process, Scratch};
 use sampan_client::postgres::PostgresServer;
@@ -121,19 +122,13 @@ pub(super) fn serve(path: &str, url: &str) -> Command {
 }
 
 fn ask(client: &mut Client, method: &str, path: &str) -> (u16, String) {
-    let request = format!("{method} {path} HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
-    client.send(request.as_bytes()).expect("sent");
-    let answer = client.read(false).expect("an answer");
+    let answer = client.ask(method, path, &[], "").expect("an answer");
     (answer.status, answer.text())
 }
 
 #[test]
 fn one_app_runs_on_a_file_and_on_a_server() {
-    let Some(server) = PostgresServer::shared() else {
-        return;
-    };
-    for (file, source) in [("app.lua", LUA), ("app.js", JS)] {
-        let scratch = project(file, source);
+    for (server, file, scratch) in each_app([("app.lua", LUA), ("app.js", JS)], project) {
         let url = server.url(&server.database());
         for database in [scratch.file("data.db"), url] {
             let process = Process::start(&mut serve(&scratch.file(file), &database));
@@ -153,11 +148,7 @@ fn one_app_runs_on_a_file_and_on_a_server() {
 
 #[test]
 fn batches_are_recorded_and_cannot_read() {
-    let Some(server) = PostgresServer::shared() else {
-        return;
-    };
-    for (file, source) in [("app.lua", LUA), ("app.js", JS)] {
-        let scratch = project(file, source);
+    for (server, file, scratch) in each_app([("app.lua", LUA), ("app.js", JS)], project) {
         let database = server.database();
         let process = Process::start(&mut serve(&scratch.file(file), &server.url(&database)));
         let mut client = process.client();

@@ -1,5 +1,6 @@
 //! Sessions and shared rate limits on PostgreSQL, in one process and in several.
 
+use super::each_app;
 use super::serving::serve;
 use crate::support::{Process, Scratch};
 use sampan_client::postgres::PostgresServer;
@@ -139,13 +140,13 @@ impl Browser {
     }
 }
 
+fn alone(file: &str, source: &str) -> Scratch {
+    Scratch::new(&[(file, source)])
+}
+
 #[test]
 fn two_processes_share_sessions() {
-    let Some(server) = PostgresServer::shared() else {
-        return;
-    };
-    for (file, source) in APPS {
-        let scratch = Scratch::new(&[(file, source)]);
+    for (server, file, scratch) in each_app(APPS, alone) {
         let database = server.database();
         let start = || Process::start(&mut serve(&scratch.file(file), &server.url(&database)));
         let (one, other) = (start(), start());
@@ -195,11 +196,7 @@ fn two_processes_share_sessions() {
 
 #[test]
 fn a_logout_leaves_no_way_to_the_session_that_follows() {
-    let Some(server) = PostgresServer::shared() else {
-        return;
-    };
-    for (file, source) in APPS {
-        let scratch = Scratch::new(&[(file, source)]);
+    for (server, file, scratch) in each_app(APPS, alone) {
         let database = server.database();
         let process = Process::start(&mut serve(&scratch.file(file), &server.url(&database)));
         let mut browser = Browser::of(&process);
@@ -216,11 +213,7 @@ fn a_logout_leaves_no_way_to_the_session_that_follows() {
 
 #[test]
 fn two_requests_that_renew_a_session_at_once_both_have_its_content() {
-    let Some(server) = PostgresServer::shared() else {
-        return;
-    };
-    for (file, source) in APPS {
-        let scratch = Scratch::new(&[(file, source)]);
+    for (server, file, scratch) in each_app(APPS, alone) {
         let database = server.database();
         let start = || Process::start(&mut serve(&scratch.file(file), &server.url(&database)));
         let (one, other) = (start(), start());
@@ -255,11 +248,7 @@ fn two_requests_that_renew_a_session_at_once_both_have_its_content() {
 
 #[test]
 fn messages_go_back_where_the_client_leaves() {
-    let Some(server) = PostgresServer::shared() else {
-        return;
-    };
-    for (file, source) in APPS {
-        let scratch = Scratch::new(&[(file, source)]);
+    for (server, file, scratch) in each_app(APPS, alone) {
         let database = server.database();
         let url = server.url(&database);
         let process = Process::start(&mut serve(&scratch.file(file), &url));
@@ -295,11 +284,7 @@ fn messages_go_back_where_the_client_leaves() {
 
 #[test]
 fn a_route_that_seldom_looks_finds_its_session() {
-    let Some(server) = PostgresServer::shared() else {
-        return;
-    };
-    for (file, source) in APPS {
-        let scratch = Scratch::new(&[(file, source)]);
+    for (server, file, scratch) in each_app(APPS, alone) {
         let url = server.url(&server.database());
         let process = Process::start(&mut serve(&scratch.file(file), &url));
         let mut browser = Browser::of(&process);
@@ -377,11 +362,7 @@ fn a_server_that_is_killed_gives_no_other_session_and_loses_no_visit() {
 
 #[test]
 fn missing_rights_are_errors_and_no_empty_sessions() {
-    let Some(server) = PostgresServer::shared() else {
-        return;
-    };
-    for (file, source) in APPS {
-        let scratch = Scratch::new(&[(file, source)]);
+    for (server, file, scratch) in each_app(APPS, alone) {
         let database = server.database();
         let role = format!("limited_{database}");
         let sql = |sql: &str| server.psql(&database, sql);

@@ -37,9 +37,9 @@ fn the_answer_waits_for_a_function_that_writes() {
     let process = Process::start(&mut serve(&scratch.file("app.js"), &server.url(&database)));
     let mut client = process.client();
     for way in ["query", "one", "sql", "async"] {
-        let request = format!("POST /{way} HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
-        client.send(request.as_bytes()).expect("sent");
-        let answer = client.read(false).expect("an answer");
+        let answer = client
+            .ask("POST", &format!("/{way}"), &[], "")
+            .expect("an answer");
         assert_eq!(
             (answer.status, answer.text()),
             (200, "ok".to_owned()),

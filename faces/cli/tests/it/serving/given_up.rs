@@ -203,3 +203,63 @@ fn a_shutdown_waits_for_a_cleanup() {
         drop(client);
     }
 }
+
+#[test]
+fn those_who_wait_for_an_answer_go_on_when_its_request_is_given_up() {
+    // Scripts that hold their requests.
+    let lua = r#"
+local app = require "sampan"
+local time, held = app.time, {}
+app.use("/kept", app.cached{ seconds = 60 })
+app.use("/once", app.idempotency{ user = function() return 1 end })
+local function make(req)
+  held[#held + 1] = req
+  if #held == 1 then time.sleep(60) end
+  return "made"
+end
+app.get("/kept", make)
+app.post("/once", make)
+app.get("/here", function() return tostring(#held) end)
+"#;
+    let js = r#"
+import { app, time } from "sampan";
+const held = [];
+app.use("/kept", app.cached({ seconds: 60 }));
+app.use("/once", app.idempotency({ user: () => 1 }));
+async function make(req) {
+  held.push(req);
+  if (held.length === 1) await time.sleep(60);
+  return "made";
+}
+app.get("/kept", make);
+app.post("/once", make);
+app.get("/here", () => String(held.length));
+"#;
+    const REPEATED: &[u8] =
+        b"POST /once HTTP/1.1\r\nHost: h\r\nIdempotency-Key: a\r\nContent-Length: 0\r\n\r\n";
+    for (name, source) in [("app.lua", lua), ("app.js", js)] {
+        let scratch = Scratch::new(&[(name, source), ("sampan.toml", "[workers]\nslow = 0\n")]);
+        let process = Process::start(&mut serve(&scratch.file(name), 1));
+        let first = ask(&process, "/kept");
+        until(&process, "1");
+        let mut waiting = ask(&process, "/kept");
+        // The one worker takes requests in the order in which they come.
+        assert_eq!(here(&process), "1");
+        drop(first);
+        assert_eq!(waiting.read(false).expect("an answer").text(), "made");
+        drop(process);
+
+        let process = Process::start(&mut serve(&scratch.file(name), 1));
+        let mut first = process.client();
+        first.send(REPEATED).expect("sent");
+        until(&process, "1");
+        let repeated = || {
+            let mut client = process.client();
+            client.send(REPEATED).expect("sent");
+            client.read(false).expect("an answer").status
+        };
+        assert_eq!(repeated(), 409);
+        drop(first);
+        wait::until("it runs again", || repeated() == 200);
+    }
+}

@@ -1,7 +1,7 @@
 //! The addresses of a server: several addresses, Unix sockets, sockets that systemd hands over; what systemd is told;
 //! and `--user`.
 
-use crate::support::{Process, Scratch};
+use crate::support::{Process, Scratch, ends_well};
 use sampan_client::certificates::Identity;
 use std::fs;
 use std::io::{Read, Write};
@@ -41,13 +41,6 @@ fn ask(path: &Path, head: &str, body: &[u8]) -> String {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("an answer");
     answer
-}
-
-fn ends_well(process: Process) -> String {
-    process.signal("TERM");
-    let (status, log) = process.end();
-    assert_eq!(status, Some(0), "{log}");
-    log
 }
 
 #[test]

@@ -46,9 +46,7 @@ fn each_language(test: impl Fn(&str, &Process)) {
 }
 
 fn ask(client: &mut Client, path: &str) -> Answer {
-    let request = format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n");
-    client.send(request.as_bytes()).expect("sent");
-    client.read(false).expect("an answer")
+    client.ask("GET", path, &[], "").expect("an answer")
 }
 
 #[test]

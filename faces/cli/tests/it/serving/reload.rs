@@ -1,6 +1,6 @@
 //! Reloads: SIGHUP and `sampan reload` swap to the project as it is now, and nobody who is served notices.
 
-use crate::support::{Process, Scratch};
+use crate::support::{Process, Scratch, ends_well};
 use sampan_testkit::{Client, wait};
 use std::fs;
 use std::process::{Command, Output};
@@ -54,13 +54,6 @@ pub(super) fn get(client: &mut Client, path: &str) -> String {
     client.ask("GET", path, &[], "").expect("an answer").text()
 }
 
-fn ends_well(process: Process) -> String {
-    process.signal("TERM");
-    let (status, log) = process.end();
-    assert_eq!(status, Some(0), "{log}");
-    log
-}
-
 /// Returns the app in both languages, with another word as its answer.
 pub(super) fn app(file: &str, word: &str) -> String {
     match file {
@@ -101,6 +94,46 @@ fn sighup_and_the_command_swap_and_connections_stay() {
         let log = ends_well(process);
         assert_eq!(log.matches("INFO reloaded in ").count(), 2, "{log}");
         refuses(&scratch, "no server of ");
+    }
+}
+
+/// Returns an app in both languages that writes a word again and again, and counts how often it has.
+fn ticking(file: &str, word: &str) -> String {
+    const LUA: &str = "local app = require 'sampan'
+        local db = app.db
+        db.exec('CREATE TABLE IF NOT EXISTS ticks (word TEXT)')
+        app.every(0.001, function() db.exec('INSERT INTO ticks VALUES (?)', { 'WORD' }) end)
+        app.get('/:word', function(req)
+          return db.one('SELECT count(*) AS n FROM ticks WHERE word = ?', { req.params.word }).n
+        end)";
+    const JS: &str = "import { app, db } from 'sampan';
+        db.exec('CREATE TABLE IF NOT EXISTS ticks (word TEXT)');
+        app.every(0.001, () => db.exec('INSERT INTO ticks VALUES (?)', ['WORD']));
+        app.get('/:word', (req) =>
+          db.one('SELECT count(*) AS n FROM ticks WHERE word = ?', [req.params.word]).n);";
+    let source = if file == "app.lua" { LUA } else { JS };
+    source.replace("WORD", word)
+}
+
+#[test]
+fn timers_end_with_the_project_that_declares_them() {
+    for file in ["app.lua", "app.js"] {
+        let scratch = Scratch::new(&[(file, &ticking(file, "one"))]);
+        let process = start(&scratch, 2);
+        let mut client = process.client();
+        let mut ticks = |word: &str| -> u64 {
+            let text = get(&mut client, &format!("/{word}"));
+            text.parse().expect("a number")
+        };
+        wait::until("the first timer", || ticks("one") >= 10);
+        fs::write(scratch.file(file), ticking(file, "two")).expect("written");
+        reloads(&scratch);
+        // A run that had begun may end.
+        wait::until("the second timer", || ticks("two") >= 10);
+        let (one, two) = (ticks("one"), ticks("two"));
+        wait::until("more of the second", || ticks("two") >= two + 20);
+        assert_eq!(ticks("one"), one, "{file}");
+        ends_well(process);
     }
 }
 
@@ -367,6 +400,48 @@ fn a_hundred_swaps_under_load_cost_no_request() {
         let median = took[SWAPS / 2];
         let asked = asked.load(Ordering::Relaxed);
         println!("{file}: {median:?} in the median, {asked} requests");
+        ends_well(process);
+    }
+}
+
+#[test]
+fn isolates_beside_the_workers_that_do_not_load_the_project_are_told() {
+    for (file, app, failing) in [
+        (
+            "app.lua",
+            "local app = require 'sampan'\napp.job('nothing', function() end)\n\
+             app.get('/slow', { slow = true }, function() return 'slow' end)\n\
+             app.get('/', function() return 'WORD' end)\n",
+            "app.on_start(function() if app.worker.index > 1 then error('no start') end end)\n",
+        ),
+        (
+            "app.js",
+            "import { app } from 'sampan';\napp.job('nothing', () => {});\n\
+             app.get('/slow', { slow: true }, () => 'slow');\n\
+             app.get('/', () => 'WORD');\n",
+            "app.onStart(() => { if (app.worker.index > 1) throw new Error('no start'); });\n",
+        ),
+    ] {
+        let toml = "[workers]\nslow = 1\n[jobs]\nworkers = 1\n";
+        let scratch = Scratch::new(&[(file, app), ("sampan.toml", toml)]);
+        let process = start(&scratch, 1);
+        let text = app.replace("WORD", "new") + failing;
+        fs::write(scratch.file(file), text).expect("written");
+        let output = reload(&scratch);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{file}: {told}");
+        for part in [
+            ": reloaded in ",
+            " ms, but ",
+            "a thread beside requests goes on as it was: ",
+            "an isolate of slow routes goes on as it was: ",
+            "no start",
+        ] {
+            assert!(told.contains(part), "{file}: {part:?} is not in {told}");
+        }
+        assert_eq!(get(&mut process.client(), "/"), "new", "{file}");
+        fs::write(scratch.file(file), app).expect("written");
+        reloads(&scratch);
         ends_well(process);
     }
 }

@@ -2,7 +2,7 @@
 
 mod changed_bodies;
 
-use crate::support::{Process, Scratch};
+use crate::support::{Process, Scratch, ends_well};
 use sampan_testkit::Client;
 use sampan_testkit::wait;
 use std::fs;
@@ -32,13 +32,6 @@ fn write(scratch: &Scratch, file: &str, text: &str) {
     let new = scratch.file(".new");
     fs::write(&new, text).expect("written");
     fs::rename(new, scratch.file(file)).expect("renamed");
-}
-
-fn ends_well(process: Process) -> String {
-    process.signal("TERM");
-    let (status, log) = process.end();
-    assert_eq!(status, Some(0), "{log}");
-    log
 }
 
 /// A project that answers with a word of a module.

@@ -1,16 +1,27 @@
 //! Keys that are made from others: HKDF (RFC 5869) and PBKDF2 (RFC 8018 section 5.2).
 
-mod threads;
-
 use crate::keys::Length;
 use crate::limits::{
-    HKDF_BLOCKS_MAX, KDF_INPUT_BYTES_MAX, PBKDF2_BYTES_MAX, PBKDF2_ITERATIONS_MAX,
+    DERIVATION_THREADS_MAX, DERIVATIONS_WAITING_MAX, HKDF_BLOCKS_MAX, KDF_INPUT_BYTES_MAX,
+    PBKDF2_BYTES_MAX, PBKDF2_ITERATIONS_MAX,
 };
 use crate::{bytes_of, names, options};
 use aws_lc_rs::{hkdf, pbkdf2};
+use sampan_host::low_priority::{LongWork, LowPriorityThreads};
 use sampan_host::{Args, Context, Error, LocalFuture, Value};
 use std::num::NonZeroU32;
-use threads::DERIVERS;
+use std::sync::LazyLock;
+
+/// The threads of the process that derive keys from passwords: PBKDF2 takes long by intent.
+static DERIVERS: LazyLock<LowPriorityThreads<()>> = LazyLock::new(|| {
+    LowPriorityThreads::new(LongWork {
+        name: "sampan-derive",
+        threads_max: DERIVATION_THREADS_MAX,
+        waiting_max: DERIVATIONS_WAITING_MAX,
+        waiting: "keys wait to be derived",
+        lost: "a key was not derived",
+    })
+});
 
 /// The size of a key where the script names none, in bytes.
 const LENGTH: usize = 32;
@@ -54,8 +65,8 @@ impl Hash {
     fn named(name: &str) -> Result<&'static Self, Error> {
         let found = HASHES.iter().find(|hash| hash.name == name);
         found.ok_or_else(|| {
-            let known = "\"sha256\", \"sha384\", \"sha512\" and \"sha1\"";
-            names::unknown("hash", "argument 1 (hash)", name, known)
+            let known = HASHES.each_ref().map(|hash| hash.name);
+            names::unknown("hash", "argument 1 (hash)", name, &known)
         })
     }
 }
@@ -120,7 +131,11 @@ fn expand(
 /// `crypto.pbkdf2`.
 pub(crate) fn pbkdf2(_: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
     let work = pbkdf2_work(&mut args);
-    Box::pin(async move { DERIVERS.run(work?).await.map(Value::Bytes) })
+    Box::pin(async move {
+        let work = work?;
+        let key = DERIVERS.run(move |()| Ok(work())).await?;
+        Ok(Value::Bytes(key))
+    })
 }
 
 /// Reads the arguments, and returns the work for a thread.

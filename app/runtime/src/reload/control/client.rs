@@ -1,46 +1,19 @@
-//! The control socket of `sampan reload` and `sampan upgrade`: each server listens on an abstract Unix socket whose
-//! name tells the project's folder.
-//!
-//! Such a name needs no file, so nothing is left behind by a server that was killed, and the kernel lists them. They
-//! are visible to every user of the machine, so a server asks the kernel who calls, and obeys its own user and root.
-//! Each user may also listen on such a name. A caller trusts a process of its own user or root whose number is the one
-//! in the name, and waits for no other without an end.
+//! The side of the commands: finds the servers of a project, and asks them.
 
-use super::requests::ReloadRequests;
-use crate::upgrade::old_process::UpgradeRequests;
+use super::wire::{DONE, RELOAD, REPLACED, UPGRADE, prefix, read_until};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_peercred};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use rustix::process::{Uid, geteuid};
-use sampan_host::log::Level;
-use sampan_log::Logger;
-use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::ffi::OsStrExt;
+use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
-use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// The request of a caller, on a line.
-const RELOAD: &str = "reload";
-const UPGRADE: &str = "upgrade";
-/// The prefix of the answer of a server that did what it was asked for.
-const DONE: &str = "done ";
-/// The prefix of the answer of a server that does nothing any more, because an upgrade has put another in its place.
-const REPLACED: &str = "replaced ";
-/// The longest time that a caller may take to say what it wants.
-const READ_TIME_MAX: Duration = Duration::from_secs(2);
-/// The interval at which the end of the process looks whether callers have their answers.
-const PAUSE: Duration = Duration::from_millis(5);
-/// The longest that a caller may say, in bytes.
-const LINE_BYTES_MAX: u64 = 64;
 /// The longest time that a server may take to accept a connection, and to take a request.
-const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
+const CONNECT_TIME_MAX: Duration = Duration::from_secs(2);
 /// The longest time that root waits for the server of another user, which may never answer. A user's own server may
 /// take as long as the project wants.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(10 * 60);
@@ -48,15 +21,6 @@ const ANSWER_TIME_MAX: Duration = Duration::from_secs(10 * 60);
 const ANSWER_BYTES_MAX: u64 = 64 * 1024;
 /// The list of the Unix sockets of this network namespace.
 const SOCKETS: &str = "/proc/net/unix";
-
-/// The requests that a server can carry out.
-#[derive(Clone)]
-pub struct Control {
-    /// Loads the project anew.
-    pub reloads: ReloadRequests,
-    /// Starts the executable again; `None` where that makes no sense.
-    pub upgrades: Option<UpgradeRequests>,
-}
 
 /// A request to all servers of a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,87 +65,6 @@ impl ControlOutcome {
             None => Self::Failed(told),
         }
     }
-}
-
-/// The beginning of the names of all servers of the project in a folder.
-fn prefix(root: &Path) -> String {
-    let digest = Sha256::digest(root.as_os_str().as_bytes());
-    let hex: String = digest[..16]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    format!("sampan/{hex}/")
-}
-
-/// The answers that are being made to callers.
-#[derive(Clone, Default)]
-pub struct ControlAnswers(Arc<AtomicUsize>);
-
-impl ControlAnswers {
-    /// Waits until all of them have been sent, for a time.
-    pub(crate) fn wait_until_sent(&self, time_max: Duration) {
-        let deadline = Instant::now() + time_max;
-        while self.0.load(Ordering::Acquire) > 0 && Instant::now() < deadline {
-            std::thread::sleep(PAUSE);
-        }
-    }
-}
-
-/// Hears callers from now on, on a thread of its own. Where that cannot be the log is told, and the server goes on
-/// without.
-pub fn listen(root: &Path, control: Control, logger: &Logger) -> ControlAnswers {
-    let answers = ControlAnswers::default();
-    if let Err(error) = try_listen(root, control, answers.clone()) {
-        let text = format!("sampan reload and sampan upgrade cannot reach this server: {error}");
-        logger.text(Level::Warn, text);
-    }
-    answers
-}
-
-fn try_listen(root: &Path, control: Control, answers: ControlAnswers) -> io::Result<()> {
-    let name = format!("{}{}", prefix(root), std::process::id());
-    let listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?)?;
-    let body = move || {
-        for caller in listener.incoming() {
-            match caller {
-                Ok(caller) => {
-                    answers.0.fetch_add(1, Ordering::AcqRel);
-                    // A caller that has gone misses nothing.
-                    drop(answer(caller, &control));
-                    answers.0.fetch_sub(1, Ordering::AcqRel);
-                }
-                Err(_) => std::thread::sleep(READ_TIME_MAX),
-            }
-        }
-    };
-    let thread = std::thread::Builder::new().name("sampan-control".into());
-    thread.stack_size(256 * 1024).spawn(body).map(drop)
-}
-
-fn answer(mut caller: UnixStream, control: &Control) -> io::Result<()> {
-    let who = socket_peercred(&caller)?.uid;
-    if who != geteuid() && who != Uid::ROOT {
-        return caller.write_all(b"only the user of the server and root may do that\n");
-    }
-    caller.set_read_timeout(Some(READ_TIME_MAX))?;
-    let mut line = String::new();
-    BufReader::new((&caller).take(LINE_BYTES_MAX)).read_line(&mut line)?;
-    let outcome = match (line.trim_end(), &control.upgrades) {
-        (RELOAD, _) => control.reloads.ask_and_wait(),
-        (UPGRADE, Some(upgrades)) => upgrades.ask_and_wait(),
-        (UPGRADE, None) => {
-            Err("only sampan run can be upgraded, and this is another command".to_owned())
-        }
-        (other, _) => Err(format!("{other:?} is nothing that this server knows")),
-    };
-    let replaced_by = control.upgrades.as_ref();
-    let replaced_by = replaced_by.and_then(UpgradeRequests::replaced_by);
-    let told = match (outcome, replaced_by) {
-        (Ok(done), _) => format!("{DONE}{done}"),
-        (Err(_), Some(pid)) => format!("{REPLACED}process {pid} has its place, and it ends"),
-        (Err(fault), None) => fault,
-    };
-    caller.write_all(told.as_bytes())
 }
 
 /// Sends a request to all servers of the project in a folder, and waits for their answers. The folder is in its
@@ -248,7 +131,7 @@ fn ask(root: &Path, pid: u32, line: &str) -> io::Result<Option<String>> {
     server.write_all(format!("{line}\n").as_bytes())?;
     let is_trusted = peer.uid == geteuid() || peer.uid == Uid::ROOT;
     let time_max = Some(ANSWER_TIME_MAX).filter(|_| !is_trusted);
-    read_answer(&server, time_max).map(Some)
+    read_until(|_| false, &server, ANSWER_BYTES_MAX, time_max).map(Some)
 }
 
 /// Connects to the name of a server, within a time: a process that does not accept keeps others waiting.
@@ -265,34 +148,11 @@ fn connect(name: &str, time_max: Duration) -> io::Result<UnixStream> {
     }
 }
 
-/// Reads an answer to its end, within a time if there is one.
-fn read_answer(server: &UnixStream, time_max: Option<Duration>) -> io::Result<String> {
-    let deadline = time_max.map(|time_max| Instant::now() + time_max);
-    let mut limited = server.take(ANSWER_BYTES_MAX);
-    let (mut told, mut piece) = (Vec::new(), [0; 4096]);
-    loop {
-        if let Some(deadline) = deadline {
-            let rest = deadline.saturating_duration_since(Instant::now());
-            if rest.is_zero() {
-                return Err(io::ErrorKind::TimedOut.into());
-            }
-            server.set_read_timeout(Some(rest))?;
-        }
-        match limited.read(&mut piece) {
-            Ok(0) => return Ok(String::from_utf8_lossy(&told).into_owned()),
-            Ok(len) => told.extend_from_slice(&piece[..len]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                return Err(io::ErrorKind::TimedOut.into());
-            }
-            Err(error) => return Err(error),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::net::{SocketAddr, UnixListener};
 
     #[test]
     fn servers_are_found_by_their_folder() {
@@ -334,11 +194,12 @@ mod tests {
     fn a_server_that_never_answers_is_given_up() {
         let (own, mut other) = UnixStream::pair().expect("a pair");
         let time = Some(Duration::from_millis(10));
-        let fault = read_answer(&own, time).expect_err("too late");
+        let read = |time| read_until(|_| false, &own, ANSWER_BYTES_MAX, time);
+        let fault = read(time).expect_err("too late");
         assert_eq!(fault.kind(), io::ErrorKind::TimedOut);
         other.write_all(b"done").expect("sent");
         drop(other);
-        assert_eq!(read_answer(&own, None).expect("an answer"), "done");
+        assert_eq!(read(None).expect("an answer"), "done");
     }
 
     #[test]

@@ -1,0 +1,5 @@
+import { app } from "sampan";
+
+app.use("*", app.cached({ seconds: 60 }));
+app.use("/api/*", app.cors({ origins: "*" }));
+app.get("/api/news", () => "news");

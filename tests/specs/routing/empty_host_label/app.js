@@ -1,0 +1,3 @@
+import { app } from "sampan";
+
+app.host("api..example", (api) => api.get("/", "never"));
