@@ -43,11 +43,11 @@ pub struct Visit {
     /// Groups that had been lost when its last turn began.
     pub(super) losses: u64,
     /// True if its first run was in one of those that were lost.
-    is_lost: bool,
+    pub(super) is_lost: bool,
     /// The groups in which it ran while they were open, and which it still has to hear of.
-    fates: Vec<Fate>,
+    pub(super) fates: Vec<Fate>,
     /// The wait for the write connection, before it goes on.
-    queued: Option<LocalFuture<Result<(), Error>>>,
+    pub(super) queued: Option<LocalFuture<Result<(), Error>>>,
 }
 
 impl Gate {

@@ -1,6 +1,7 @@
 //! Between a request and the database of its worker: when its script may run, and when its answer may leave.
 
 pub(crate) mod answer_hooks;
+mod begun_stream;
 pub(crate) mod chain_end;
 pub(crate) mod commit_gate;
 pub(crate) mod control;

@@ -7,7 +7,7 @@ use crate::request::kept_answer;
 use crate::request::request_view::View;
 use sampan_host::trace::{Attributes, SpanKind};
 use sampan_host::{Error, ErrorKind, LocalFuture, Outbox, Verdict};
-use sampan_http::{Answer, Response, Ticket};
+use sampan_http::{Answer, Body, Response, Ticket};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -35,6 +35,9 @@ impl Visit {
                 return Answer::Now(response);
             }
         };
+        if !transactions.is_empty() && matches!(response.body(), Body::Stream(_)) {
+            return self.release_begun(&transactions, response, view, control);
+        }
         if let Some(answer) = view.additions.replayed() {
             response = kept_answer::response_of(&answer);
         }

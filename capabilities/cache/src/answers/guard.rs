@@ -101,6 +101,22 @@ fn step(request: &dyn RequestView, cached: &CachedAnswer) -> Result<GuardStep, E
     Ok(GuardStep::Whole(Arc::clone(answer)))
 }
 
+/// Has a request make the answer for all who wait.
+fn fill(
+    request: &dyn RequestView,
+    filling: Filling<CachedAnswer>,
+    options: &Rc<Options>,
+) -> GuardStep {
+    if let Some(plans) = request.whole_answer() {
+        request.store().put(IsKept);
+        plans.keep(Rc::new(AnswerFilling {
+            filling: Cell::new(Some(filling)),
+            options: Rc::clone(options),
+        }));
+    }
+    GuardStep::Pass
+}
+
 impl Guard for CachedAnswers {
     fn check(&self, request: &dyn RequestView) -> Result<GuardStep, Error> {
         let Some(key) = self.key(request) else {
@@ -114,30 +130,34 @@ impl Guard for CachedAnswers {
         match self.store.begin(&key) {
             Begun::There(cached) => step(request, &cached),
             Begun::Waits(_) => Ok(GuardStep::Pass),
-            Begun::Fills(filling) => {
-                if let Some(plans) = request.whole_answer() {
-                    request.store().put(IsKept);
-                    plans.keep(Rc::new(AnswerFilling {
-                        filling: Cell::new(Some(filling)),
-                        options: Rc::clone(&self.options),
-                    }));
-                }
-                Ok(GuardStep::Pass)
-            }
+            Begun::Fills(filling) => Ok(fill(request, filling, &self.options)),
         }
     }
 
     fn ask(&self, request: &dyn RequestView) -> Option<LocalFuture<GuardDecision>> {
-        let mut making = self.store.making(&self.key(request)?)?;
+        let key = self.key(request)?;
+        let mut making = self.store.making(&key)?;
+        let (store, options) = (Arc::clone(&self.store), Rc::clone(&self.options));
         Some(Box::pin(async move {
-            let made = making.wait_for(Option::is_some).await;
-            let made = made.ok().and_then(|made| made.clone());
-            let decide = move |request: &dyn RequestView| match made {
-                Some(Made::Value(cached)) => step(request, &cached),
-                // There is nothing to give again: the request makes an answer of its own.
-                Some(Made::Failed) | None => Ok(GuardStep::Pass),
+            let cached = loop {
+                let made = making.wait_for(Option::is_some).await;
+                match made.ok().and_then(|made| made.clone()) {
+                    Some(Made::Value(cached)) => break cached,
+                    Some(Made::Failed) => break Arc::new(CachedAnswer::Refused),
+                    // That request was given up: one of those who wait makes the answer instead.
+                    None => {}
+                }
+                match store.begin(&key) {
+                    Begun::There(cached) => break cached,
+                    Begun::Waits(next) => making = next,
+                    Begun::Fills(filling) => {
+                        let decide =
+                            move |request: &dyn RequestView| Ok(fill(request, filling, &options));
+                        return Box::new(decide) as GuardDecision;
+                    }
+                }
             };
-            Box::new(decide) as GuardDecision
+            Box::new(move |request: &dyn RequestView| step(request, &cached)) as GuardDecision
         }))
     }
 
@@ -162,7 +182,10 @@ impl AnswerKeeper for AnswerFilling {
         match fitness::of(head, &self.options.vary) {
             Fitness::Kept => true,
             Fitness::Passing => {
-                drop(self.filling.take());
+                // Those who wait make their own: one after the other they would wait for long.
+                if let Some(filling) = self.filling.take() {
+                    filling.give(Arc::new(CachedAnswer::Refused));
+                }
                 false
             }
             Fitness::Refused => {

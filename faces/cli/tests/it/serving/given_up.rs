@@ -242,11 +242,15 @@ app.get("/here", () => String(held.length));
         let process = Process::start(&mut serve(&scratch.file(name), 1));
         let first = ask(&process, "/kept");
         until(&process, "1");
-        let mut waiting = ask(&process, "/kept");
+        let mut waiting = [ask(&process, "/kept"), ask(&process, "/kept")];
         // The one worker takes requests in the order in which they come.
         assert_eq!(here(&process), "1");
         drop(first);
-        assert_eq!(waiting.read(false).expect("an answer").text(), "made");
+        for client in &mut waiting {
+            assert_eq!(client.read(false).expect("an answer").text(), "made");
+        }
+        // One of them made the answer for both.
+        assert_eq!(here(&process), "2");
         drop(process);
 
         let process = Process::start(&mut serve(&scratch.file(name), 1));
