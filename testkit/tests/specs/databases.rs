@@ -61,11 +61,6 @@ const EXCEPTIONS: &[DatabaseException] = &[
         "db/transaction_ends",
         "errors that leave the transaction open, and JavaScript without `await`",
     ),
-    part(
-        "db/transaction_in_stream",
-        &["GET /caught"],
-        "in JavaScript a transaction that is rolled back before the head has left fails the answer",
-    ),
     whole(
         "db/transaction_neighbours",
         "waiting for SQLite's write connection",

@@ -5,7 +5,7 @@ use crate::answer::errors;
 use crate::gate::commit_gate::Visit;
 use crate::gate::control::Control;
 use crate::request::request_view::View;
-use sampan_host::{LocalFuture, Outbox, Verdict};
+use sampan_host::{Error, ErrorKind, LocalFuture, Outbox, Verdict};
 use sampan_http::codec::Exceeded;
 use sampan_http::{Answer, Body, BodyError, BodyStream, Chunk, Response, WorkerMoment};
 use std::future::poll_fn;
@@ -36,6 +36,22 @@ impl BodyStream for BegunStream {
     }
 }
 
+/// Dropped because the handler's time is up, it logs that.
+struct HeadWait {
+    view: Rc<View>,
+    control: Rc<Control>,
+}
+
+impl Drop for HeadWait {
+    fn drop(&mut self) {
+        if self.view.request().is_overdue() {
+            let millis = self.control.handler_time_max.as_millis();
+            let text = format!("no answer after {millis} ms: given up (handler_millis_max)");
+            self.view.log(&Error::new(ErrorKind::Timeout, text));
+        }
+    }
+}
+
 impl Visit {
     /// Answers with a stream when the transactions are settled on which its head may depend, and has its function go on
     /// until then.
@@ -53,44 +69,72 @@ impl Visit {
             fates: self.fates.clone(),
             queued: None,
         };
-        let (view, control) = (Rc::clone(view), Rc::clone(control));
+        let wait = HeadWait {
+            view: Rc::clone(view),
+            control: Rc::clone(control),
+        };
         let settled: Vec<LocalFuture<Verdict>> = transactions
             .iter()
             .map(|outbox| Box::pin(outbox.settled()) as LocalFuture<Verdict>)
             .collect();
         Answer::Later(Box::pin(async move {
-            let Body::Stream(mut rest) = std::mem::take(response.body_as_mut()) else {
-                return visit.release(response, &view, &control);
-            };
+            let (view, control) = (&wait.view, &wait.control);
             let mut first = None;
-            let mut all = pin!(async move {
-                for verdict in settled {
-                    verdict.await;
+            if let Body::Stream(mut rest) = std::mem::take(response.body_as_mut()) {
+                let verdict = settle(settled, &mut *rest, &mut first).await;
+                if verdict == Verdict::Failed || visit.gate.losses() != visit.losses {
+                    return visit.answer_lost(&visit.gate.lost_answer(true), view, control);
                 }
-            });
-            poll_fn(|cx| {
-                if first.is_none()
-                    && let Poll::Ready(made) = rest.poll_chunk(cx)
-                {
-                    first = Some(made);
-                }
-                match &first {
+                let first = match first.map(Option::transpose).transpose() {
+                    Ok(first) => first,
                     // It has logged why.
-                    Some(Some(Err(_))) => Poll::Ready(()),
-                    _ => all.as_mut().poll(cx),
-                }
-            })
-            .await;
-            let first = match first.map(Option::transpose).transpose() {
-                Ok(first) => first,
-                Err(BodyError(_)) => {
-                    let mut response = errors::refusal(500, None, Some(view.request()));
-                    view.tell_id(&mut response);
-                    return Answer::Now(response);
-                }
-            };
-            response.set_body(Body::Stream(Box::new(BegunStream { first, rest })));
-            visit.release(response, &view, &control)
+                    Err(BodyError(_)) => {
+                        let mut response = errors::refusal(500, None, Some(view.request()));
+                        view.tell_id(&mut response);
+                        return Answer::Now(response);
+                    }
+                };
+                response.set_body(Body::Stream(Box::new(BegunStream { first, rest })));
+            }
+            // What its function has opened since then is no matter of the head.
+            visit.release_behind(Vec::new(), response, view, control)
         }))
+    }
+}
+
+/// Waits for the transactions while the stream goes on, up to its first piece. Ends at once with the stream's error.
+async fn settle(
+    settled: Vec<LocalFuture<Verdict>>,
+    stream: &mut dyn BodyStream,
+    first: &mut Option<Option<Result<Chunk, BodyError>>>,
+) -> Verdict {
+    let mut all = pin!(async move {
+        let mut all = Verdict::Committed;
+        for verdict in settled {
+            if verdict.await == Verdict::Failed {
+                all = Verdict::Failed;
+            }
+        }
+        all
+    });
+    poll_fn(|cx| {
+        if first.is_none()
+            && let Poll::Ready(made) = stream.poll_chunk(cx)
+        {
+            *first = Some(made.map(|made| made.map(kept)));
+        }
+        match first {
+            Some(Some(Err(_))) => Poll::Ready(Verdict::Committed),
+            _ => all.as_mut().poll(cx),
+        }
+    })
+    .await
+}
+
+/// Copies bytes that are the script's again as soon as it goes on.
+fn kept(chunk: Chunk) -> Chunk {
+    match chunk {
+        Chunk::LentBriefly(lender) => Chunk::Bytes((*lender).as_ref().to_vec()),
+        chunk => chunk,
     }
 }

@@ -19,25 +19,46 @@ impl Visit {
     #[inline]
     pub(crate) fn release(
         &self,
+        response: Response,
+        view: &Rc<View>,
+        control: &Rc<Control>,
+    ) -> Answer {
+        match self.transactions_behind(view) {
+            Ok(transactions) if self.gate.db.losses() == self.losses => {
+                if !transactions.is_empty() && matches!(response.body(), Body::Stream(_)) {
+                    return self.release_begun(&transactions, response, view, control);
+                }
+                self.release_behind(transactions, response, view, control)
+            }
+            _ => self.answer_lost(&self.gate.lost(), view, control),
+        }
+    }
+
+    /// The answer to a request whose writes are lost.
+    #[cold]
+    pub(super) fn answer_lost(
+        &self,
+        lost: &Error,
+        view: &Rc<View>,
+        control: &Rc<Control>,
+    ) -> Answer {
+        control::log(control, Some(view), "", lost);
+        view.failed(lost);
+        let status = lost.kind().status();
+        let mut response = errors::refusal(status, None, Some(view.request()));
+        view.tell_id(&mut response);
+        Answer::Now(response)
+    }
+
+    /// Completes the answer. It is held until these transactions and the open group are committed.
+    #[inline]
+    pub(super) fn release_behind(
+        &self,
+        transactions: Vec<Outbox>,
         mut response: Response,
         view: &Rc<View>,
         control: &Rc<Control>,
     ) -> Answer {
-        let transactions = match self.transactions_behind(view) {
-            Ok(transactions) if self.gate.db.losses() == self.losses => transactions,
-            _ => {
-                let lost = self.gate.lost();
-                control::log(control, Some(view), "", &lost);
-                view.failed(&lost);
-                let status = lost.kind().status();
-                let mut response = errors::refusal(status, None, Some(view.request()));
-                view.tell_id(&mut response);
-                return Answer::Now(response);
-            }
-        };
-        if !transactions.is_empty() && matches!(response.body(), Body::Stream(_)) {
-            return self.release_begun(&transactions, response, view, control);
-        }
         if let Some(answer) = view.additions.replayed() {
             response = kept_answer::response_of(&answer);
         }

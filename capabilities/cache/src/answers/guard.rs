@@ -4,7 +4,7 @@ use crate::answers::fitness::{self, Fitness};
 use crate::answers::key;
 use crate::answers::options::Options;
 use crate::entries::{Entry, Weighed};
-use crate::limits::REFUSED_SECONDS_MAX;
+use crate::limits::{ANSWER_WAITS_MAX, REFUSED_SECONDS_MAX};
 use crate::store::{Begun, CacheStore, Filling, Made, now};
 use sampan_host::request::{AnswerKeeper, KeptHead, WholeAnswer};
 use sampan_host::{
@@ -138,25 +138,33 @@ impl Guard for CachedAnswers {
         let key = self.key(request)?;
         let mut making = self.store.making(&key)?;
         let (store, options) = (Arc::clone(&self.store), Rc::clone(&self.options));
+        // The answer to HEAD may lack the body that a GET has.
+        let may_fill = request.method() != "HEAD";
         Some(Box::pin(async move {
-            let cached = loop {
+            // A request that has waited in vain makes an answer of its own.
+            let mut cached = Arc::new(CachedAnswer::Refused);
+            for _ in 0..ANSWER_WAITS_MAX {
                 let made = making.wait_for(Option::is_some).await;
                 match made.ok().and_then(|made| made.clone()) {
-                    Some(Made::Value(cached)) => break cached,
-                    Some(Made::Failed) => break Arc::new(CachedAnswer::Refused),
+                    Some(Made::Value(value)) => cached = value,
                     // That request was given up: one of those who wait makes the answer instead.
-                    None => {}
+                    None if may_fill => match store.begin(&key) {
+                        Begun::There(value) => cached = value,
+                        Begun::Waits(next) => {
+                            making = next;
+                            continue;
+                        }
+                        Begun::Fills(filling) => {
+                            let decide = move |request: &dyn RequestView| {
+                                Ok(fill(request, filling, &options))
+                            };
+                            return Box::new(decide) as GuardDecision;
+                        }
+                    },
+                    None | Some(Made::Failed) => {}
                 }
-                match store.begin(&key) {
-                    Begun::There(cached) => break cached,
-                    Begun::Waits(next) => making = next,
-                    Begun::Fills(filling) => {
-                        let decide =
-                            move |request: &dyn RequestView| Ok(fill(request, filling, &options));
-                        return Box::new(decide) as GuardDecision;
-                    }
-                }
-            };
+                break;
+            }
             Box::new(move |request: &dyn RequestView| step(request, &cached)) as GuardDecision
         }))
     }
