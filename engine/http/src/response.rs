@@ -15,6 +15,9 @@ use crate::limits::RESPONSE_FIELDS_BYTES_MAX;
 pub use length::LengthCheck;
 pub use owned::OwnedResponse;
 
+/// The room for a body at first: most bodies of JSON then need no second allocation.
+const FIRST_BODY_BYTES: usize = 256;
+
 /// A response that has not been sent. Framing, `Date` and `Connection` are the engine's, see [`Response::header`].
 pub struct Response {
     status: u16,
@@ -367,7 +370,7 @@ impl Response {
     /// The body as bytes to append to; any other kind of body is replaced by an empty one first.
     pub fn body_mut(&mut self) -> &mut Vec<u8> {
         if !matches!(self.body, Body::Bytes(_)) {
-            self.body = Body::Bytes(Vec::new());
+            self.body = Body::Bytes(Vec::with_capacity(FIRST_BODY_BYTES));
         }
         match &mut self.body {
             Body::Bytes(bytes) => bytes,

@@ -45,7 +45,7 @@ impl Default for RowShapes {
     }
 }
 
-/// A slot for an address: blocks are aligned to 16 bytes.
+/// A slot for an address: those of two blocks differ in more than their last four bits.
 fn slot<T: ?Sized>(address: *const T) -> usize {
     let address = address.cast::<u8>() as usize;
     ((address >> 4) ^ (address >> 11)) & (SHAPES_MAX - 1)

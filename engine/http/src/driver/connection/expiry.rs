@@ -43,6 +43,12 @@ impl<S: Socket> Connection<S> {
         (!answering || self.awaits_body()) && self.output.is_empty()
     }
 
+    /// Reports whether a deadline may have passed: those that are new since the last arming lie ahead.
+    #[inline]
+    pub(super) fn may_have_expired(&self) -> bool {
+        self.armed <= self.local.now_millis()
+    }
+
     /// Acts on a deadline that has passed without the event that would have moved it.
     pub(super) fn expire(&mut self) -> Expired {
         let now = self.local.now_millis();

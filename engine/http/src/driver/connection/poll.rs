@@ -151,6 +151,10 @@ impl<S: Socket> Connection<S> {
                 PollStep::Waiting | PollStep::Input | PollStep::OutputFull | PollStep::Done => {}
             }
             // Only an event or the time can bring it further.
+            if !self.may_have_expired() {
+                self.arm(cx);
+                return Poll::Pending;
+            }
             match self.expire() {
                 Expired::Nothing if self.park() => return Poll::Ready(()),
                 Expired::Nothing => {
