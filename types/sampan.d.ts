@@ -387,6 +387,8 @@ declare module "sampan" {
   type ParamName<Pattern extends string> = Pattern extends `${infer Part}/${infer Rest}`
     ? PartName<Part> | ParamName<Rest>
     : PartName<Pattern>;
+  /** A prefix with the parameter of a host, such as `:tenant.example.org`. */
+  type HostPrefix<Host extends string> = Host extends `:${infer Name}` ? `/:${FrontName<Name>}` : "";
   type PartName<Part extends string> = Part extends "*"
     ? "*"
     : Part extends `*${infer Name}`
@@ -878,8 +880,8 @@ declare module "sampan" {
     readonly version: string;
     /** Which worker runs this file: `index` is 1 to `count`. */
     readonly worker: { readonly index: number; readonly count: number };
-    /** Calls `declare` with a group whose routes and middleware are for requests to one host: `api.example.org`. */
-    host(name: string, declare: (group: Group) => void): void;
+    /** Calls `declare` with a group whose routes and middleware are for requests to one host, `api.example.org`, or to the names below a domain: those of `:tenant.example.org` have one label in front of it, the parameter `tenant`; those of `*.example.org` have one or more. */
+    host<Host extends string>(name: Host, declare: (group: Group<HostPrefix<Host>>) => void): void;
     /** Answers what no route answers. */
     notFound(handler: Handler): void;
     /** What names with brackets mean: `owner[name]` is the field `name` of the object `owner`, `pets[]` an item of the array `pets`. */

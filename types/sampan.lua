@@ -253,8 +253,9 @@ function app.nested(fields) end
 ---@param ... fun(): any
 ---@return any ...
 function app.gather(...) end
---- Routes and middleware that are declared in the group are for requests to one host.
----@param name string like "api.example.org"
+--- Routes and middleware that are declared in the group are for requests to one host, or to the names below a domain: those of `:tenant.example.org`
+--- have one label in front of it, the parameter `tenant`; those of `*.example.org` have one or more.
+---@param name string like "api.example.org", ":tenant.example.org" or "*.example.org"
 ---@param declare fun(group: sampan.Group)
 function app.host(name, declare) end
 --- Answers what no route answers.

@@ -6,6 +6,9 @@ use crate::scenario::{OneOrMore, Request};
 use sampan_host::clock;
 use std::collections::BTreeMap;
 
+/// The host of all requests: cases look at paths alone.
+const HOST: &str = "localhost";
+
 /// The browsers by their names.
 #[derive(Default)]
 pub(crate) struct Browsers(BTreeMap<String, Cookies>);
@@ -22,7 +25,7 @@ impl Browsers {
         }
         let cookies = self.0.entry(name.clone()).or_default();
         let path = path_of(&request.path);
-        if let Some(field) = cookies.field(path, clock::since_1970()) {
+        if let Some(field) = cookies.field(HOST, path, clock::since_1970()) {
             let field = OneOrMore::One(field);
             request.headers.insert("Cookie".to_owned(), field);
         }
@@ -38,7 +41,7 @@ impl Browsers {
             return;
         };
         for line in answer.header("set-cookie") {
-            cookies.keep(path_of(&request.path), line, clock::since_1970());
+            cookies.keep(HOST, path_of(&request.path), line, clock::since_1970());
         }
     }
 }

@@ -1,43 +1,50 @@
-//! The cookies of one browser (RFC 6265), as far as tests need one: by name and path, without domain.
+//! The cookies of one browser (RFC 6265), as far as tests need one: by name, host and path.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// The cookies that a browser has, by name and path.
+/// The cookies that a browser has, by name, path and host.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Cookies(BTreeMap<(String, String), Cookie>);
+pub(crate) struct Cookies(BTreeMap<(String, String, String), Cookie>);
 
 #[derive(Clone, Debug)]
 struct Cookie {
     value: String,
+    /// True if the hosts below its own get it too.
+    has_domain: bool,
     /// The time since 1970 at which it expires, if it does.
     expires: Option<Duration>,
 }
 
 impl Cookies {
-    /// The value of the field `Cookie` of a request for `path` at a time since 1970, if there are any cookies for it.
-    pub(crate) fn field(&self, path: &str, now: Duration) -> Option<String> {
-        let sent = self.0.iter().filter(|((_, cookie_path), cookie)| {
-            is_below(path, cookie_path) && cookie.expires.is_none_or(|expires| expires > now)
+    /// The value of the field `Cookie` of a request to `authority` for `path` at a time since 1970, if there are any
+    /// cookies for it.
+    pub(crate) fn field(&self, authority: &str, path: &str, now: Duration) -> Option<String> {
+        let host = host_of(authority);
+        let sent = self.0.iter().filter(|((_, cookie_path, domain), cookie)| {
+            let is_for_host = host == *domain || cookie.has_domain && is_within(&host, domain);
+            let is_there = cookie.expires.is_none_or(|expires| expires > now);
+            is_for_host && is_below(path, cookie_path) && is_there
         });
         let mut sent: Vec<_> = sent.collect();
-        sent.sort_by_key(|((_, cookie_path), _)| Reverse(cookie_path.len()));
+        sent.sort_by_key(|((_, cookie_path, _), _)| Reverse(cookie_path.len()));
         let pairs = sent.iter();
         let pairs: Vec<String> = pairs
-            .map(|((name, _), cookie)| format!("{name}={}", cookie.value))
+            .map(|((name, ..), cookie)| format!("{name}={}", cookie.value))
             .collect();
         (!pairs.is_empty()).then(|| pairs.join("; "))
     }
 
-    /// Keeps the cookie that a field `Set-Cookie` sets in the answer to a request for `path` at a time since 1970, or
-    /// forgets the cookie that it lets expire.
-    pub(crate) fn keep(&mut self, path: &str, line: &str, now: Duration) {
+    /// Keeps the cookie that a field `Set-Cookie` sets in the answer of `authority` to a request for `path` at a time
+    /// since 1970, or forgets the cookie that it lets expire.
+    pub(crate) fn keep(&mut self, authority: &str, path: &str, line: &str, now: Duration) {
         let mut parts = line.split(';');
         let Some((name, value)) = parts.next().and_then(|pair| pair.split_once('=')) else {
             return;
         };
-        let (mut max_age, mut expires, mut own_path) = (None, None, None);
+        let host = host_of(authority);
+        let (mut max_age, mut expires, mut own_path, mut domain) = (None, None, None, None);
         for part in parts {
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
             let (key, value) = (key.trim(), value.trim());
@@ -48,19 +55,47 @@ impl Cookies {
                 expires = date(value).or(expires);
             } else if is("path") {
                 own_path = Some(value).filter(|path| path.starts_with('/'));
+            } else if is("domain") && !value.is_empty() {
+                domain = Some(value.trim_start_matches('.').to_ascii_lowercase());
             }
         }
         let age = max_age.map(|seconds| Duration::from_secs(seconds.try_into().unwrap_or(0)));
         let expires = age.map(|age| now.saturating_add(age)).or(expires);
         let own_path = own_path.unwrap_or_else(|| folder_of(path));
-        let key = (name.trim().to_owned(), own_path.to_owned());
+        let has_domain = domain.is_some();
+        let domain = domain.unwrap_or_else(|| host.clone());
+        if host != domain && !is_within(&host, &domain) {
+            // A host sets no cookies for others.
+            return;
+        }
+        let key = (name.trim().to_owned(), own_path.to_owned(), domain);
         if expires.is_some_and(|expires| expires <= now) {
             self.0.remove(&key);
         } else {
             let value = value.trim().to_owned();
-            self.0.insert(key, Cookie { value, expires });
+            let cookie = Cookie {
+                value,
+                has_domain,
+                expires,
+            };
+            self.0.insert(key, cookie);
         }
     }
+}
+
+/// The host of an authority, in small letters and without its port.
+fn host_of(authority: &str) -> String {
+    let end = match authority.rfind(']') {
+        Some(end) => end + 1,
+        None => authority.find(':').unwrap_or(authority.len()),
+    };
+    authority[..end].to_ascii_lowercase()
+}
+
+/// Reports whether a host is below a domain.
+fn is_within(host: &str, domain: &str) -> bool {
+    host.strip_suffix(domain)
+        .is_some_and(|front| front.ends_with('.'))
 }
 
 /// Reports whether a cookie with this path is sent with a request for `path` (RFC 6265 section 5.1.4).
@@ -94,7 +129,7 @@ mod tests {
     fn after(lines: &[&str]) -> Cookies {
         let mut cookies = Cookies::default();
         for line in lines {
-            cookies.keep("/shop/cart", line, NOW);
+            cookies.keep("localhost", "/shop/cart", line, NOW);
         }
         cookies
     }
@@ -115,7 +150,7 @@ mod tests {
             (120, "d=4; e=5"),
             (300, "e=5"),
         ] {
-            let field = cookies.field("/", NOW + Duration::from_secs(seconds));
+            let field = cookies.field("localhost", "/", NOW + Duration::from_secs(seconds));
             assert_eq!(field.as_deref(), Some(expected), "{seconds}");
         }
     }
@@ -129,7 +164,7 @@ mod tests {
             "a=; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT",
         ] {
             let cookies = after(&["a=1; Path=/", line]);
-            assert_eq!(cookies.field("/", NOW), None, "{line}");
+            assert_eq!(cookies.field("localhost", "/", NOW), None, "{line}");
         }
     }
 
@@ -145,10 +180,36 @@ mod tests {
             ("/shop/cart/7", "b=2; c=3; a=1"),
         ] {
             assert_eq!(
-                cookies.field(path, NOW).as_deref(),
+                cookies.field("localhost", path, NOW).as_deref(),
                 Some(expected),
                 "{path}"
             );
+        }
+    }
+
+    #[test]
+    fn cookies_are_sent_to_their_host_or_below_their_domain() {
+        let mut cookies = Cookies::default();
+        let host = "a.example.org:8080";
+        for line in [
+            "own=1; Path=/",
+            "all=2; Path=/; Domain=.Example.org",
+            "foreign=3; Path=/; Domain=b.example.org",
+            "other=4; Path=/; Domain=ample.org",
+        ] {
+            cookies.keep(host, "/", line, NOW);
+        }
+        for (host, expected) in [
+            ("a.example.org", Some("all=2; own=1")),
+            ("A.EXAMPLE.ORG:80", Some("all=2; own=1")),
+            ("b.example.org", Some("all=2")),
+            ("example.org", Some("all=2")),
+            ("badexample.org", None),
+            ("a.a.example.org", Some("all=2")),
+            ("[::1]:80", None),
+        ] {
+            let field = cookies.field(host, "/", NOW);
+            assert_eq!(field.as_deref(), expected, "{host}");
         }
     }
 }

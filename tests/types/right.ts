@@ -15,6 +15,12 @@ app.get("/rest/*", (req) => req.params["*"]);
 app.get("/@:user/{:w}x{:h}/:name.:ext", ({ params: { user, w, h, name, ext } }) => user + w + h + name + ext);
 app.post("/items/:id:cancel/{:n}:x.:y", ({ params: { id, n, y } }) => id + n + y);
 app.host("api.example.org", (api) => { api.get("/users/:id.json", (req) => req.params.id); });
+app.host(":tenant.example.org", (site) => {
+  site.get("/:page", ({ params: { tenant, page } }) => tenant + page);
+  site.group("/users/:id", (user) => { user.get("/:tab", ({ params: { tenant, id, tab } }) => tenant + id + tab); });
+});
+app.host(`:tenant.${env.get("DOMAIN")}`, (site) => { site.get("/", (req) => req.params.tenant); });
+app.host("*.example.org", (all) => { all.get("/:page", (req) => req.params.page); });
 app.get("/version", { version: "1.0" });
 app.get("/list", [1, 2, 3]);
 app.get("/text", "hello");

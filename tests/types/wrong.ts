@@ -6,6 +6,10 @@ app.get("/users/:id", (req) => req.params.name);
 app.get("/:id.json", (req) => req.params["id.json"]);
 // @ts-expect-error a colon behind a word is text
 app.post("/:id:cancel", (req) => req.params.cancel);
+// @ts-expect-error a host without a parameter
+app.host("*.example.org", (all) => { all.get("/", (req) => req.params.tenant); });
+// @ts-expect-error another parameter than that of the host
+app.host(":tenant.example.org", (site) => { site.get("/", (req) => req.params.example); });
 // @ts-expect-error a handler that returns a function
 app.get("/f", () => () => 1);
 // @ts-expect-error a handler that takes too much

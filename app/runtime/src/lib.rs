@@ -41,7 +41,9 @@ pub use capabilities::{modules, sections};
 pub use crash::{engine_versions, running_route, running_routes, tell_running_routes};
 pub use database::backup::{RestoreOptions, restore};
 pub use database::{Storage, with_tables};
-pub use inspect::{CheckReport, RouteKind, RouteLaneWord, RouteRow, check, routes};
+pub use inspect::{
+    CheckReport, RouteKind, RouteLaneWord, RouteRow, check, misused_promises, routes,
+};
 pub use lane::LaneSettings;
 pub use listening::check as check_listening;
 pub use local_app::{LocalApp, LocalRun, LocalScript};

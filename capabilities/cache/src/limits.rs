@@ -8,7 +8,8 @@ pub(crate) const ANSWERS_BYTES_MAX: u64 = 32 * 1024 * 1024;
 pub(crate) const ANSWER_BYTES_MAX: usize = 1024 * 1024;
 /// The longest key of an answer, in bytes: its URL, and the header fields that belong to it.
 pub(crate) const ANSWER_KEY_BYTES_MAX: usize = 4096;
-/// The most requests that one waits for, one after the other, each because the one before it was given up.
+/// The most requests that one waits for, one after the other, each because the one before it has failed or was given
+/// up.
 pub(crate) const ANSWER_WAITS_MAX: usize = 2;
 /// The longest time for which no answer of a key is kept behind one that was not for all, in seconds: a single client
 /// may have brought that about.

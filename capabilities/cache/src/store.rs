@@ -232,9 +232,11 @@ impl<V: Weighed> Filling<V> {
         self.sender.send_replace(Some(Made::Value(value)));
     }
 
-    /// Tells those who wait that the function has failed.
+    /// Tells those who wait that the function has failed. One of them may make the value by then.
     pub(crate) fn fail(self) {
-        self.sender.send_replace(Some(Made::Failed));
+        let sender = self.sender.clone();
+        drop(self);
+        sender.send_replace(Some(Made::Failed));
     }
 
     /// Reports whether the key was not changed since the filling was begun, but for the changes that its run saw.
@@ -343,7 +345,10 @@ mod tests {
         let receiver = waiting(&store, &key);
         drop(first);
         assert!(receiver.has_changed().is_err() && receiver.borrow().is_none());
-        filling(&store, &key).fail();
+        let second = filling(&store, &key);
+        let receiver = waiting(&store, &key);
+        second.fail();
+        assert!(matches!(&*receiver.borrow(), Some(Made::Failed)));
         drop(filling(&store, &key));
     }
 

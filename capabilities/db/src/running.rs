@@ -13,11 +13,11 @@ struct UsedTransactions(RefCell<Vec<(Outbox, Fate)>>);
 
 /// The error of a request that begins a transaction in its transaction.
 pub(crate) const SECOND: &str = "db.transaction: a transaction is open here already: use its tx, \
-     or begin the next one after it";
+     or begin the next one after it; around functions that wait at the same time, begin one for all of them";
 
 /// The error of a request that writes outside of its transaction.
-pub(crate) const OUTSIDE: &str =
-    "a transaction is open here: use tx, which its function was given, instead of db";
+pub(crate) const OUTSIDE: &str = "a transaction is open here: use tx, which its function was given, \
+     instead of db; around functions that wait at the same time, begin one for all of them";
 
 /// Put into the store of a request or another run whose writes were rolled back while it goes on.
 struct LostWrites;

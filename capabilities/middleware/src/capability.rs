@@ -8,6 +8,7 @@ use sampan_host::database::AppTables;
 use sampan_host::pages::PageValues;
 use sampan_host::sockets::KeptFields;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Ready middleware.
 pub static CAPABILITY: Capability = Capability {
@@ -20,7 +21,11 @@ pub static CAPABILITY: Capability = Capability {
         setup.shared.put(before.unwrap_or_default());
         // Requests of the generation before go on.
         let running = setup.before.and_then(|before| before.get::<RunningKeys>());
-        setup.shared.put(running.unwrap_or_default());
+        let running = match running {
+            Some(running) => running,
+            None => Arc::new(RunningKeys::new().map_err(|error| error.to_string())?),
+        };
+        setup.shared.put(running);
         Ok(())
     },
     restore: |shared| {
@@ -32,10 +37,12 @@ pub static CAPABILITY: Capability = Capability {
         let rates = setup.shared.get::<RateTable>().unwrap_or_default();
         let tables = setup.worker.get::<Rc<dyn AppTables>>();
         let server = tables.as_ref().and_then(|tables| tables.waiting());
-        setup.context.put(IdempotencyTables {
-            running: setup.shared.get::<RunningKeys>().unwrap_or_default(),
-            tables: tables.map(|tables| Rc::clone(&*tables)),
-        });
+        if let Some(running) = setup.shared.get::<RunningKeys>() {
+            setup.context.put(IdempotencyTables {
+                running,
+                tables: tables.map(|tables| Rc::clone(&*tables)),
+            });
+        }
         setup.context.put(RateLimits::new(rates, server));
         if let Some(kept) = setup.context.get::<KeptFields>() {
             kept.add("auth", auth::kept);

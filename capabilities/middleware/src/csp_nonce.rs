@@ -32,6 +32,23 @@ impl CspNonce {
     }
 }
 
+/// The policy with a nonce that the answer to a request gets, in its store; nothing where one without has taken its
+/// place.
+struct AddedPolicy(Option<String>);
+
+/// Notes that the answer to a request gets a policy without a nonce.
+pub(crate) fn replace_policy(request: &dyn RequestView) {
+    if request.store().get::<AddedPolicy>().is_some() {
+        request.store().put(AddedPolicy(None));
+    }
+}
+
+/// Returns the policy with a nonce that the answer to a request gets, if it gets one.
+pub(crate) fn policy_of(request: &dyn RequestView) -> Option<String> {
+    let added = request.store().get::<AddedPolicy>()?;
+    added.0.clone()
+}
+
 /// A policy in which each request has a nonce of its own.
 pub(crate) struct NoncePolicy {
     /// The texts around the nonce.
@@ -51,7 +68,9 @@ impl NoncePolicy {
     /// # Errors
     /// The system has no random numbers.
     pub(crate) fn for_request(&self, request: &dyn RequestView) -> Result<String, Error> {
-        Ok(self.parts.join(&CspNonce::of(request)?.0))
+        let policy = self.parts.join(&CspNonce::of(request)?.0);
+        request.store().put(AddedPolicy(Some(policy.clone())));
+        Ok(policy)
     }
 }
 
@@ -147,8 +166,12 @@ mod tests {
         assert_eq!(nonce.len(), 22);
         let expected = format!("script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'");
         assert_eq!(policy, expected);
+        assert_eq!(policy_of(&request), Some(policy));
         let policy = one.for_request(&request).expect("random numbers");
         assert_eq!(policy, format!("script-src 'nonce-{nonce}'"));
+        assert_eq!(policy_of(&request), Some(policy));
+        replace_policy(&request);
+        assert_eq!(policy_of(&request), None);
         let other = TestRequest::default();
         let policy = one.for_request(&other).expect("random numbers");
         assert!(!policy.contains(&nonce), "{policy}");

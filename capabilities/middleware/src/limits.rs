@@ -17,6 +17,9 @@ pub(crate) const IDEMPOTENCY_KEY_BYTES_MAX: usize = 255;
 pub(crate) const IDEMPOTENCY_HOURS_MAX: u32 = 8_760;
 /// The largest answer that is recorded for an idempotency key, in bytes: of its header fields and its body.
 pub(crate) const IDEMPOTENT_ANSWER_BYTES_MAX: usize = 1_048_576;
+/// The time for which a request keeps other processes from running its idempotency key, in seconds: four times the
+/// preset of `handler_millis_max`. If its process ends meanwhile, the key is refused until then.
+pub(crate) const IDEMPOTENCY_LEASE_SECONDS: u32 = 120;
 /// The most records of idempotency keys that are removed with a new one, when their time is over.
 pub(crate) const IDEMPOTENCY_CLEAN_COUNT: i64 = 8;
 /// The longest time that a rate limit counts over, in seconds: a day.

@@ -16,6 +16,9 @@ pub(crate) fn checked(text: &str) -> Result<String, String> {
     if host.contains(['/', '?', '#']) {
         return fault("leave out what follows the host");
     }
+    if host.contains('*') {
+        return fault("there are no wildcards: list each origin");
+    }
     let is_host =
         |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b':' | b'[' | b']');
     if host.is_empty() || !host.bytes().all(is_host) {
@@ -53,6 +56,7 @@ mod tests {
             ("*", "write scheme and host"),
             ("https://", "write the host"),
             ("https://app.example/", "leave out what follows"),
+            ("https://*.app.example", "there are no wildcards"),
             ("https://a@app.example", "write the host in ASCII"),
             ("https://b\u{fc}cher.example", "write the host in ASCII"),
             ("https://app.example\r\nX: y", "write the host in ASCII"),

@@ -1,6 +1,6 @@
 //! Header fields that make browsers more careful.
 
-use crate::csp_nonce::NoncePolicy;
+use crate::csp_nonce::{self, NoncePolicy};
 use crate::options::{Options, wrong};
 use sampan_host::{
     Args, Context, Error, Guard, GuardStep, NativeMiddleware, Reader, RequestView, Value,
@@ -9,7 +9,8 @@ use sampan_host::{
 const OPTIONS: &[&str] = &["csp", "frame_ancestors", "referrer_policy", "hsts"];
 /// A year.
 const HSTS_SECONDS: u32 = 31_536_000;
-const POLICY: &str = "Content-Security-Policy";
+/// The field of a policy.
+pub(crate) const POLICY: &str = "Content-Security-Policy";
 const REFERRER_POLICY: &str = "strict-origin-when-cross-origin";
 
 /// The fields, ready to be sent.
@@ -88,6 +89,9 @@ impl Guard for SecureHeaders {
     fn check(&self, request: &dyn RequestView) -> Result<GuardStep, Error> {
         for (name, value) in &self.fields {
             request.default_header(name, value.as_bytes())?;
+            if *name == POLICY {
+                csp_nonce::replace_policy(request);
+            }
         }
         if let Some(policy) = &self.policy {
             let policy = policy.for_request(request)?;

@@ -366,4 +366,8 @@ impl Topics for TopicsHandle {
     fn members(&self, topic: &str) -> Result<Value, Error> {
         self.0.hub.members(topic)
     }
+
+    fn has_receivers(&self) -> bool {
+        !self.0.receivers.borrow().is_empty()
+    }
 }

@@ -3,7 +3,7 @@
 
 use crate::environment::Modes;
 use crate::fault::{Fault, Outcome, fault_at, not_found, unknown};
-use crate::jinja2::signature;
+use crate::jinja2;
 use crate::program::{Escape, Op, Program, Template};
 use crate::script::ScriptFunctions;
 use crate::templates::Templates;
@@ -86,12 +86,11 @@ fn check_names(
     let source = &template.main.source;
     let fault = |text: String, line: u32| fault_at(*Fault::new(text), source, line);
     for used in &template.names.filters {
-        let Some(signature) = signature(&used.name).filter(|_| !functions.has_filter(&used.name))
-        else {
+        if functions.has_filter(&used.name) {
             continue;
-        };
+        }
         let names: Vec<&str> = used.named.iter().map(|name| &**name).collect();
-        if let Some(text) = signature.fault(used.positional, &names) {
+        if let Some(text) = jinja2::fault(&used.name, used.positional, &names) {
             faults.push(fault(text, used.line));
         }
     }

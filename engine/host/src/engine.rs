@@ -159,6 +159,8 @@ pub struct MiddlewareDef {
     pub pattern: String,
     /// The function.
     pub handler: HandlerId,
+    /// The function that made it, where it is ready middleware that needs the whole bodies of requests.
+    pub needs_whole_bodies: Option<&'static str>,
     /// The place of the declaration.
     pub place: Option<Place>,
 }

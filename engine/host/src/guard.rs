@@ -17,7 +17,8 @@ pub trait Guard {
     /// [`RequestView::default_header`]. A check that passes without that allocates nothing.
     ///
     /// # Errors
-    /// The request is refused: with a status from 400 to 499, and a message that its client sees.
+    /// The request is refused: with a status from 400 to 499, and a message that its client sees. Or it cannot be
+    /// answered now ([`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable)).
     fn check(&self, request: &dyn RequestView) -> Result<GuardStep, Error>;
 
     /// Asks a server about a request, or waits for another request. Returns the wait for the decision, which takes the
@@ -76,6 +77,12 @@ pub trait AskingGuard {
     /// # Errors
     /// The request is refused.
     fn decide(&self, request: &dyn RequestView, returned: Value) -> Result<bool, Error>;
+
+    /// Returns the function that made it, where it needs the whole bodies of requests: it wraps no route that reads
+    /// them as they come.
+    fn needs_whole_bodies(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// The content of a native object that `app.use` takes.
@@ -106,6 +113,14 @@ impl NativeMiddleware {
     /// Makes a guard that asks the script an object of it.
     pub fn asking(context: &Context, guard: impl AskingGuard + 'static) -> Value {
         Self::Asking(Rc::new(guard)).into_object(context)
+    }
+
+    /// Returns the function that made it, where it wraps no route that reads the bodies of requests as they come.
+    pub fn needs_whole_bodies(&self) -> Option<&'static str> {
+        match self {
+            Self::Guard(_) => None,
+            Self::Asking(asking) => asking.needs_whole_bodies(),
+        }
     }
 
     fn into_object(self, context: &Context) -> Value {

@@ -123,6 +123,18 @@ pub trait ScriptFunction {
     /// outbox, as for any run.
     fn start(self: Rc<Self>, args: Vec<Value>) -> LocalFuture<Result<(), Error>>;
 
+    /// Calls it as [`ScriptFunction::start`] does, and waits also for what it began and does not await. Unless `hears`
+    /// says that messages from outside may begin other runs of the isolate, it is an error once it awaits what nothing
+    /// settles any more, as far as the engine knows. The future must be polled now and then: it is not woken when other
+    /// work of the isolate ends.
+    fn start_alone(
+        self: Rc<Self>,
+        args: Vec<Value>,
+        _hears: bool,
+    ) -> LocalFuture<Result<(), Error>> {
+        self.start(args)
+    }
+
     /// Starts a call in globals and modules of its own, where each request has such: a function that the project's file
     /// gave is that of another run
     /// of the file.

@@ -151,7 +151,7 @@ fn a_declaration_refuses_arguments_that_it_does_not_take() {
         app.use((req, next) => next(), undefined);
         app.get('/x', {}, f, undefined);
         app.get('/y', f, undefined);
-        app.group('/g', () => {}, undefined);
+        app.group('/g', (g) => {}, undefined);
         app.notFound(f, undefined);
         calls.keep(f, undefined);",
     );

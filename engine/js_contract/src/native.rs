@@ -28,6 +28,8 @@ pub enum Native {
     Check,
     /// `checkPattern(caller, pattern)`: throws unless the string begins with a slash.
     CheckPattern,
+    /// `checkHost(caller, host)`: throws unless routes can be for such a host.
+    CheckHost,
     /// `checkStatus(builder, status)`
     CheckStatus,
     /// `checkRedirect(builder, status)`
@@ -63,6 +65,7 @@ impl Native {
         ("onError", Self::OnError),
         ("check", Self::Check),
         ("checkPattern", Self::CheckPattern),
+        ("checkHost", Self::CheckHost),
         ("checkStatus", Self::CheckStatus),
         ("checkRedirect", Self::CheckRedirect),
         ("unknownOption", Self::UnknownOption),
@@ -100,6 +103,7 @@ impl Native {
             }
             Self::Check => args.check(),
             Self::CheckPattern => args.unless(refusals::check_pattern(&args.text(1)?)),
+            Self::CheckHost => args.unless(refusals::check_host(&args.text(1)?)),
             Self::CheckStatus => {
                 let status = args.number(1).map_err(answer::wrong_status);
                 args.unless(status.and_then(answer::check_status).map(drop))
@@ -232,6 +236,9 @@ impl<'a, V: Vm<'a>> NativeArgs<'_, V, V::Raw<'_>> {
     fn middleware(&self) -> Result<V::Val, Failure> {
         let (pattern, place) = (self.text(0)?, self.vm.place_in(&self.text(1)?));
         let native = self.args.get(3).and_then(|it| guards::at(self.vm, *it));
+        let needs_whole_bodies = native
+            .as_ref()
+            .and_then(NativeMiddleware::needs_whole_bodies);
         if let Some(NativeMiddleware::Guard(guard)) = native {
             return self.declare(|program| {
                 program.guards.push(GuardDef {
@@ -245,6 +252,7 @@ impl<'a, V: Vm<'a>> NativeArgs<'_, V, V::Raw<'_>> {
         let wraps = MiddlewareDef {
             pattern,
             handler: self.handler(2),
+            needs_whole_bodies,
             place,
         };
         self.declare(|program| program.middleware.push(wraps))

@@ -26,7 +26,7 @@ const OF_DB: [&str; 7] = [
 ];
 const OF_TX: [&str; 4] = ["query", "one", "exec", "batch"];
 /// The methods that promises have themselves.
-const OF_PROMISES: [&str; 3] = ["then", "catch", "finally"];
+pub(crate) const OF_PROMISES: [&str; 3] = ["then", "catch", "finally"];
 
 /// A call that is not awaited.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -157,33 +157,12 @@ impl<'a> Finder<'a, '_> {
     }
 
     fn symbol(&self, reference: &IdentifierReference<'a>) -> Option<SymbolId> {
-        let id = reference.reference_id.get()?;
-        self.semantic.scoping().get_reference(id).symbol_id()
+        symbol_of(self.semantic, reference)
     }
 
     /// Reports whether a name is an import of that name from `sampan`.
     fn is_imported(&self, reference: &IdentifierReference<'a>, wanted: &str) -> bool {
-        let Some(symbol) = self.symbol(reference) else {
-            return false;
-        };
-        let nodes = self.semantic.nodes();
-        let declared = self.semantic.scoping().symbol_declaration(symbol);
-        let own = std::iter::once(nodes.kind(declared));
-        let mut kinds = own.chain(nodes.ancestor_kinds(declared));
-        let is_named = kinds.next().is_some_and(|kind| match kind {
-            AstKind::ImportSpecifier(specifier) => match &specifier.imported {
-                ModuleExportName::IdentifierName(name) => name.name == wanted,
-                ModuleExportName::IdentifierReference(name) => name.name == wanted,
-                ModuleExportName::StringLiteral(name) => name.value == wanted,
-            },
-            AstKind::ImportDefaultSpecifier(_) => wanted == "app",
-            _ => false,
-        });
-        is_named
-            && kinds.any(|kind| match kind {
-                AstKind::ImportDeclaration(import) => import.source.value == "sampan",
-                _ => false,
-            })
+        imported_name(self.semantic, reference) == Some(wanted)
     }
 
     fn is_in_function(&self, node: NodeId) -> bool {
@@ -282,6 +261,39 @@ impl<'a> Finder<'a, '_> {
             }
         })
     }
+}
+
+/// Returns the symbol that a name refers to. A global has none.
+pub(crate) fn symbol_of(
+    semantic: &Semantic<'_>,
+    reference: &IdentifierReference<'_>,
+) -> Option<SymbolId> {
+    let id = reference.reference_id.get()?;
+    semantic.scoping().get_reference(id).symbol_id()
+}
+
+/// Returns the name that a reference imports from `sampan`. The default export is `app`.
+pub(crate) fn imported_name<'a>(
+    semantic: &Semantic<'a>,
+    reference: &IdentifierReference<'a>,
+) -> Option<&'a str> {
+    let symbol = symbol_of(semantic, reference)?;
+    let nodes = semantic.nodes();
+    let declared = semantic.scoping().symbol_declaration(symbol);
+    let name = match nodes.kind(declared) {
+        AstKind::ImportSpecifier(specifier) => match &specifier.imported {
+            ModuleExportName::IdentifierName(name) => name.name.as_str(),
+            ModuleExportName::IdentifierReference(name) => name.name.as_str(),
+            ModuleExportName::StringLiteral(name) => name.value.as_str(),
+        },
+        AstKind::ImportDefaultSpecifier(_) => "default",
+        _ => return None,
+    };
+    let is_own = nodes.ancestor_kinds(declared).any(|kind| match kind {
+        AstKind::ImportDeclaration(import) => import.source.value == "sampan",
+        _ => false,
+    });
+    is_own.then_some(if name == "default" { "app" } else { name })
 }
 
 #[cfg(test)]

@@ -12,7 +12,9 @@ mod built_in;
 mod imports;
 mod nesting;
 mod package;
+mod parameters;
 mod paths;
+mod promises;
 pub mod repl;
 mod resolve;
 mod source_map;
@@ -22,6 +24,8 @@ mod tsconfig;
 pub use awaits::{MissingAwait, missing_awaits};
 pub use imports::{Import, ImportWay};
 pub use package::is_workspace;
+pub use parameters::destructured_parameters;
+pub use promises::{PromiseUse, promise_uses};
 pub use resolve::Asked;
 pub use source_map::SourcePlace;
 

@@ -74,9 +74,10 @@ impl App {
     }
 
     /// Answers requests with a method (`None`: all) to the paths of a pattern such as `/users/:id`, `/report/:id.pdf`
-    /// or `/files/*rest`. `api.example.org/users` is for requests to one host, whose name has a dot. Literal parts win
-    /// over parameters, and those over `*rest`, among native routes and those of scripts alike. Faults of a route, and
-    /// one that is there twice, are errors of the start, with the place of this call or that in the script.
+    /// or `/files/*rest`. `api.example.org/users` is for requests to one host, whose name has a dot, and
+    /// `:tenant.example.org/users` for those to hosts with one label in front of the domain. Literal parts win over
+    /// parameters, and those over `*rest`, among native routes and those of scripts alike. Faults of a route, and one
+    /// that is there twice, are errors of the start, with the place of this call or that in the script.
     ///
     /// ```
     /// # use sampan::{App, Request, Response};

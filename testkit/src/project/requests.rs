@@ -240,11 +240,7 @@ impl TestRequest {
         };
         let mut head = format!("{} {} HTTP/1.1\r\n", self.method, self.target);
         if has("host") == 0 {
-            let _ = write!(
-                head,
-                "Host: {}\r\n",
-                self.host.as_deref().unwrap_or("localhost")
-            );
+            let _ = write!(head, "Host: {}\r\n", self.authority());
         }
         if let Some(cookies) = cookies.filter(|_| has("cookie") == 0) {
             let _ = write!(head, "Cookie: {cookies}\r\n");
@@ -265,6 +261,14 @@ impl TestRequest {
         let mut bytes = head.into_bytes();
         bytes.extend_from_slice(self.body.as_deref().unwrap_or_default());
         bytes
+    }
+
+    /// The host and its port, as the request names them.
+    pub(super) fn authority(&self) -> &str {
+        let is_host = |(name, _): &&(String, String)| name.eq_ignore_ascii_case("host");
+        let field = self.headers.iter().find(is_host);
+        let field = field.map(|(_, value)| value.as_str());
+        field.or(self.host.as_deref()).unwrap_or("localhost")
     }
 
     /// The path, without the query.

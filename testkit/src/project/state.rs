@@ -139,7 +139,7 @@ impl TestState {
     pub(super) fn cookies_of(&self, request: &TestRequest) -> Option<String> {
         let browsers = self.browsers.borrow();
         let cookies = browsers.get(&request.browser)?;
-        cookies.field(request.path(), clock::since_1970())
+        cookies.field(request.authority(), request.path(), clock::since_1970())
     }
 
     /// Keeps the cookies of an answer.
@@ -149,7 +149,8 @@ impl TestState {
         for (name, value) in &answer.headers {
             if name.eq_ignore_ascii_case("set-cookie") {
                 let line = String::from_utf8_lossy(value);
-                cookies.keep(request.path(), &line, clock::since_1970());
+                let now = clock::since_1970();
+                cookies.keep(request.authority(), request.path(), &line, now);
             }
         }
     }

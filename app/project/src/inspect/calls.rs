@@ -39,8 +39,7 @@ pub fn of(
 ) -> Vec<NamingCall> {
     let mut found = Vec::new();
     for (file, text) in scripts {
-        let names = in_text(file, text, "render", CallKind::Template).into_iter();
-        found.extend(names.filter(|call| !templates.contains(&call.name)));
+        found.extend(renderings(file, text, templates));
         found.extend(mails(file, text, templates));
         found.extend(in_text(file, text, "asset", CallKind::Asset));
         for function in ["req:t", "req.t"] {
@@ -59,9 +58,44 @@ pub fn of(
         found.extend(in_text(&file, &text, "asset", CallKind::Asset));
         found.extend(in_text(&file, &text, "url_for", CallKind::Route));
     }
-    // A project without templates renders with something else.
-    found.retain(|call| call.kind != CallKind::Template || !templates.is_empty());
     found
+}
+
+/// The calls of `render` with a template that is not there. A project without templates may render with something else,
+/// so there only calls that are Sampan's count.
+fn renderings(file: &str, text: &str, templates: &[String]) -> Vec<NamingCall> {
+    let functions = match templates.is_empty() && !imports_render(text) {
+        true => &["app.render", "req:render", "req.render"][..],
+        false => &["render"],
+    };
+    let mut found = Vec::new();
+    for function in functions {
+        for mut call in in_text(file, text, function, CallKind::Template) {
+            // Behind the file stands a block of it.
+            let end = call.name.find('#').unwrap_or(call.name.len());
+            call.name.truncate(end);
+            if !templates.contains(&call.name) {
+                found.push(call);
+            }
+        }
+    }
+    found.sort_by_key(|call| call.line);
+    found
+}
+
+/// Reports whether a script in JavaScript imports `render` from Sampan.
+fn imports_render(text: &str) -> bool {
+    text.split("import").any(|part| {
+        let Some((names, module)) = part.split_once("from") else {
+            return false;
+        };
+        let mut names = names.split(|one: char| !one.is_alphanumeric() && one != '_');
+        let module = module.trim_start();
+        names.any(|name| name == "render")
+            && ["'sampan'", "\"sampan\""]
+                .iter()
+                .any(|own| module.starts_with(own))
+    })
 }
 
 /// The mails of a script whose template has neither HTML nor text.
@@ -183,6 +217,33 @@ mod tests {
             names("prerender('a') render_string('b') rendered = 'c'"),
             []
         );
+    }
+
+    #[test]
+    fn calls_of_render_that_are_ours_are_known_without_templates() {
+        let names = |text: &str, templates: &[&str]| -> Vec<String> {
+            let templates: Vec<String> = templates.iter().map(|&name| name.to_owned()).collect();
+            let calls = renderings("app.js", text, &templates).into_iter();
+            calls.map(|call| call.name).collect()
+        };
+        let one = ["a.html".to_owned()];
+        for ours in [
+            "app.render('a.html')",
+            "req:render('a.html#block')",
+            "import { app, render } from \"sampan\"; render('a.html')",
+            "import {\n  render,\n} from 'sampan';\nimport x from 'y';\nrender('a.html')",
+        ] {
+            assert_eq!(names(ours, &[]), one, "{ours}");
+            assert_eq!(names(ours, &["b.html"]), one, "{ours}");
+            assert_eq!(names(ours, &["a.html"]), [""; 0], "{ours}");
+        }
+        for other in [
+            "import { app } from 'sampan'; import { render } from 'preact'; render('a.html')",
+            "c.render('a.html')",
+            "rendered('a.html')",
+        ] {
+            assert_eq!(names(other, &[]), [""; 0], "{other}");
+        }
     }
 
     #[test]

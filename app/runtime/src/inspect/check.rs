@@ -1,6 +1,7 @@
 //! All that can be found wrong with a project before a request.
 
 use super::look::look;
+use super::promises::misused_promises;
 use super::unmatched;
 use crate::app_config::AppConfig;
 use crate::capabilities;
@@ -90,9 +91,11 @@ fn checked(mut config: AppConfig, scratch: &Path, report: &mut CheckReport) -> R
         return Ok(());
     }
     let is_on_server = config.database.config.is_postgres();
-    if is_on_server {
-        report.findings.extend(missing_awaits(&project)?);
-    }
+    let missing_awaits = match is_on_server {
+        true => missing_awaits(&project)?,
+        false => Vec::new(),
+    };
+    report.findings.extend_from_slice(&missing_awaits);
     let folder = config.serving.static_files.folder.clone();
     let written = config.written_folders();
     let looked = |app: &LocalApp| (app.rows(), app.route_names(), app.log());
@@ -117,6 +120,13 @@ fn checked(mut config: AppConfig, scratch: &Path, report: &mut CheckReport) -> R
     }));
     let no_parameters = unmatched::parameters(&rows, scripts.texts());
     report.findings.extend(no_parameters);
+    let misused = misused_promises(scripts.texts());
+    let is_new = |one: &Finding| {
+        let mut told = missing_awaits.iter();
+        !told.any(|told| (&told.file, told.line) == (&one.file, one.line))
+    };
+    let misused = misused.into_iter().filter(is_new);
+    report.findings.extend(misused);
     for warning in warnings {
         let finding = Finding::warning(&warning.file, warning.line, warning.text);
         report.findings.push(finding);
@@ -143,6 +153,10 @@ fn checked(mut config: AppConfig, scratch: &Path, report: &mut CheckReport) -> R
                 let hint = hint(name, names.iter().map(String::as_str));
                 format!("{shown}: no route has this name{hint}")
             }
+            CallKind::Template if templates.is_empty() => format!(
+                "{shown}: there is no templates/{name}: the project has no templates, which lie in its folder \
+                 templates/"
+            ),
             CallKind::Template => format!("{shown}: there is no templates/{name}"),
             CallKind::Asset if project.root().join(&folder).join(name).is_file() => continue,
             CallKind::Asset => format!("{shown}: there is no {folder}/{name}"),

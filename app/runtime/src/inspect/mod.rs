@@ -5,9 +5,12 @@
 
 mod check;
 mod copies;
+mod foreign;
 mod look;
+mod promises;
 mod routes;
 mod unmatched;
 
 pub use check::{CheckReport, check};
+pub use promises::misused_promises;
 pub use routes::{RouteKind, RouteLaneWord, RouteRow, routes};

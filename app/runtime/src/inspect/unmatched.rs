@@ -1,7 +1,10 @@
-//! Settings that name a file, a queue or paths that the project does not have, and parameters that no pattern has.
+//! Settings that name a file, a queue or paths that the project does not have, and parameters that are text.
 
+use super::foreign::{self, ForeignParameter};
 use super::routes::{RouteKind, RouteRow};
 use crate::app_config::AppConfig;
+use sampan_js_modules::destructured_parameters;
+use sampan_project::Language;
 use sampan_project::inspect::{Finding, unused};
 use sampan_serve::routing::pattern::Pattern;
 use sampan_serve::routing::segment::words_behind_colons;
@@ -53,8 +56,8 @@ pub(super) fn settings(
     found
 }
 
-/// Lists what is text in a pattern, as `major` in `/v:major`, while a script reads a parameter of this name that no
-/// pattern has.
+/// Lists what is text in a pattern: a parameter as other frameworks write it, and `major` in `/v:major` while a script
+/// reads a parameter of this name that no pattern has.
 pub(super) fn parameters(rows: &[RouteRow], scripts: &[(String, String)]) -> Vec<Finding> {
     let parsed = rows
         .iter()
@@ -69,8 +72,21 @@ pub(super) fn parameters(rows: &[RouteRow], scripts: &[(String, String)]) -> Vec
     let mut found = Vec::new();
     for row in rows {
         let Some(place) = &row.place else { continue };
+        let elsewhere = foreign::parameters(&row.pattern);
+        let is_foreign = !elsewhere.is_empty();
+        for ForeignParameter { written, meant } in elsewhere {
+            let text = format!(
+                "{written} is text in the pattern {:?}: a parameter is written {meant}",
+                row.pattern
+            );
+            found.push(Finding::warning(&place.file, Some(place.line), text));
+        }
+        if is_foreign {
+            // The colon of <int:id> is told already.
+            continue;
+        }
         for word in words_behind_colons(&row.pattern) {
-            if !is_param(word) && scripts.iter().any(|(_, text)| reads(text, word)) {
+            if !is_param(word) && scripts.iter().any(|script| reads(script, word)) {
                 let text = format!(
                     "the pattern {:?} has no parameter {word:?}: write {{:{word}}} for one, as ':' behind a word is \
                      text",
@@ -83,13 +99,18 @@ pub(super) fn parameters(rows: &[RouteRow], scripts: &[(String, String)]) -> Vec
     found
 }
 
-/// Reports whether a script reads a parameter.
-fn reads(script: &str, name: &str) -> bool {
+/// Reports whether a script, a file and its text, reads a parameter.
+fn reads((file, text): &(String, String), name: &str) -> bool {
     let read = format!("params.{name}");
-    script.match_indices(&read).any(|(at, _)| {
-        let behind = script[at + read.len()..].chars().next();
+    let by_name = text.match_indices(&read).any(|(at, _)| {
+        let behind = text[at + read.len()..].chars().next();
         behind.is_none_or(|one| !one.is_alphanumeric() && one != '_')
-    })
+    });
+    let is_taken = || {
+        let names = destructured_parameters(file, text);
+        names.iter().any(|taken| taken == name)
+    };
+    by_name || (Language::of(file) == Some(Language::Js) && is_taken())
 }
 
 fn items(config: &AppConfig, section: &str, key: &str) -> Vec<String> {
@@ -120,11 +141,24 @@ mod tests {
 
     #[test]
     fn scripts_read_whole_names() {
-        assert!(reads("local id = req.params.major", "major"));
-        assert!(reads("f(params.major, 1)", "major"));
-        assert!(!reads("params.majority", "major"));
-        assert!(!reads("params.major_1", "major"));
-        assert!(!reads("req.query.major", "major"));
+        for (file, text, expected) in [
+            ("app.lua", "local id = req.params.major", true),
+            ("app.lua", "f(params.major, 1)", true),
+            ("app.lua", "params.majority", false),
+            ("app.lua", "params.major_1", false),
+            ("app.lua", "req.query.major", false),
+            ("app.js", "const { major } = req.params;", true),
+            (
+                "app.ts",
+                "f(({ params: { major } }: Request) => major);",
+                true,
+            ),
+            ("app.js", "const { minor } = req.params;", false),
+            ("app.lua", "const { major } = req.params;", false),
+        ] {
+            let script = (file.to_owned(), text.to_owned());
+            assert_eq!(reads(&script, "major"), expected, "{file}: {text}");
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::request::route_info::RouteInfo;
 use crate::request::route_meter::{FETCH, NO_ROUTE};
 use crate::routing::chain_steps::ChainSteps;
 use crate::routing::guard_order;
+use crate::routing::host_pattern::HostParams;
 use crate::routing::names::RouteNames;
 use crate::routing::pattern::Pattern;
 use crate::routing::routes::{self, Routes};
@@ -49,14 +50,16 @@ impl Loaded {
         let preparation = context.get::<Rc<dyn Preparation>>();
         let program = engine.program();
         check_count(&program.routes)?;
+        let mut hosts = HostParams::default();
         let mut middleware = Wrapping::default();
         for def in &program.middleware {
-            middleware.add(parse(&def.pattern, def.place.as_ref())?, def.handler);
+            let pattern = parse(&mut hosts, &def.pattern, def.place.as_ref())?;
+            middleware.add(pattern, def.handler);
         }
         let mut guards = Guards::default();
         guard_order::check(program)?;
         for def in &program.guards {
-            let pattern = parse(&def.pattern, def.place.as_ref())?;
+            let pattern = parse(&mut hosts, &def.pattern, def.place.as_ref())?;
             let step = ChainStep::new("middleware", &def.pattern, def.place.as_ref());
             guards.add(&pattern, Rc::clone(&def.guard), step);
         }
@@ -69,7 +72,7 @@ impl Loaded {
             (Routes::default(), Vec::with_capacity(program.routes.len()));
         let mut lanes = Vec::new();
         for (index, def) in program.routes.iter().enumerate() {
-            let pattern = parse(&def.pattern, def.place.as_ref())?;
+            let pattern = parse(&mut hosts, &def.pattern, def.place.as_ref())?;
             insert(&mut routes, &program.routes, index, &pattern)?;
             let guards = guards.around(&pattern);
             if let (Some(names), Some(name)) = (&names, &def.name) {
@@ -103,6 +106,7 @@ impl Loaded {
             let info = RouteInfo {
                 pattern: def.pattern.as_str().into(),
                 params: pattern.params().map(str::to_owned).collect(),
+                has_host_param: pattern.host_param().is_some(),
                 place: def.place.clone(),
                 trusted: Rc::clone(&control.trusted),
                 ids: Rc::clone(&control.ids),
@@ -127,7 +131,8 @@ impl Loaded {
             });
         }
         for (at, route) in native.iter().enumerate() {
-            let pattern = insert_native(&mut routes, route, entries.len(), |index| {
+            let trees = (&mut routes, &mut hosts);
+            let pattern = insert_native(trees, route, entries.len(), |index| {
                 match program.routes.get(index) {
                     // The script's place is where people can look; the program has been told of its own routes before.
                     Some(def) => {
@@ -142,6 +147,7 @@ impl Loaded {
             let info = RouteInfo {
                 pattern: route.pattern.as_str().into(),
                 params: pattern.params().map(str::to_owned).collect(),
+                has_host_param: pattern.host_param().is_some(),
                 place: None,
                 trusted: Rc::clone(&control.trusted),
                 ids: Rc::clone(&control.ids),
@@ -173,6 +179,7 @@ impl Loaded {
         let no_route = Rc::new(RouteInfo {
             pattern: Box::default(),
             params: Vec::new(),
+            has_host_param: false,
             place: None,
             trusted: Rc::clone(&control.trusted),
             ids: Rc::clone(&control.ids),
@@ -224,8 +231,9 @@ fn check_count(routes: &[RouteDef]) -> Result<(), Error> {
     Err(Error::new(ErrorKind::Load, message).at(first.place.clone()))
 }
 
-fn parse(pattern: &str, place: Option<&Place>) -> Result<Pattern, Error> {
-    Pattern::parse_with_host(pattern)
+fn parse(hosts: &mut HostParams, text: &str, place: Option<&Place>) -> Result<Pattern, Error> {
+    Pattern::parse_with_host(text)
+        .and_then(|pattern| hosts.add(pattern.host.as_ref()).map(|()| pattern))
         .map_err(|fault| Error::new(ErrorKind::Load, fault).at(place.cloned()))
 }
 
@@ -297,7 +305,7 @@ fn braced(part: &str) -> Option<String> {
 
 /// Puts a route of the program into the tree; `taken` tells of a route that has its place.
 fn insert_native(
-    routes: &mut Routes,
+    (routes, hosts): (&mut Routes, &mut HostParams),
     route: &NativeRoute,
     index: usize,
     taken: impl FnOnce(usize) -> Error,
@@ -313,7 +321,9 @@ fn insert_native(
         true => Pattern::parse_with_host(&route.pattern),
         false => Pattern::parse(&route.pattern),
     };
-    let pattern = pattern.map_err(|text| fault(format!("{}: {text}", route.name())))?;
+    let pattern = pattern
+        .and_then(|pattern| hosts.add(pattern.host.as_ref()).map(|()| pattern))
+        .map_err(|text| fault(format!("{}: {text}", route.name())))?;
     let mut parts = route.pattern.split('/');
     if let Some((part, meant)) = parts.find_map(|part| Some((part, braced(part)?))) {
         let name = route.name();
@@ -331,9 +341,9 @@ fn insert_native(
 /// # Errors
 /// The first route whose method or pattern cannot be, or that is there twice, with its place.
 pub fn check_native_routes(native: &[NativeRoute]) -> Result<(), Error> {
-    let mut routes = Routes::default();
+    let (mut routes, mut hosts) = (Routes::default(), HostParams::default());
     for (index, route) in native.iter().enumerate() {
-        insert_native(&mut routes, route, index, |first| {
+        insert_native((&mut routes, &mut hosts), route, index, |first| {
             twice(route, &native[first])
         })?;
     }

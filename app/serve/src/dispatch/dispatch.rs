@@ -253,11 +253,11 @@ impl Handler for Dispatch {
     }
 
     fn body_rule(&self, request: &Request) -> BodyRule {
-        let loaded = Rc::clone(&self.current.borrow());
+        let loaded = self.current.borrow();
         if !loaded.has_body_rules {
             return BodyRule::default();
         }
-        let route = FoundRoute::find(loaded, request);
+        let route = FoundRoute::find(Rc::clone(&loaded), request);
         let rule = match route.found {
             RouteMatch::Route(index, _) => route.loaded.entries[index].body,
             RouteMatch::Nothing(_) => route.loaded.fetch_body,

@@ -5,9 +5,8 @@ use crate::gate::commit_gate::RouteUses;
 use crate::gate::control::Control;
 use crate::lane::source_mark::SourceMark;
 use crate::native::route::NativeHandler;
-use crate::request::route_info::{RouteInfo, forwarded_host};
+use crate::request::route_info::{RouteInfo, asked_host};
 use crate::routing::chain_steps::ChainSteps;
-use crate::routing::host_name;
 use crate::routing::routes::{RouteMatch, Routes};
 use crate::routing::wrapping::{Chain, Guards, RouteGuards, Wrapping};
 use sampan_host::database::Preparation;
@@ -20,7 +19,7 @@ pub struct Loaded {
     /// The loaded script.
     pub engine: Box<dyn Isolate>,
     pub(crate) routes: Routes,
-    /// True if any route, middleware or guard is for one host only.
+    /// True if any route, middleware or guard is for some hosts only.
     pub(crate) has_hosts: bool,
     pub(crate) entries: Vec<RouteEntry>,
     /// The script's middleware.
@@ -104,13 +103,13 @@ impl Loaded {
             .find_at(host.as_deref(), request.method(), normal)
     }
 
-    /// Returns the host that a request asks, in the form of [`host_name`]; nothing where nothing depends on it.
+    /// Returns the host that a request asks, in the form of [`crate::routing::host_name`]; nothing where nothing
+    /// depends on it.
     pub(crate) fn host_of(&self, request: &Request) -> Option<String> {
         if !self.has_hosts {
             return None;
         }
-        let forwarded = forwarded_host(request, &self.control.trusted);
-        forwarded.or(request.host()).map(host_name::asked)
+        Some(asked_host(request, &self.control.trusted))
     }
 
     /// Reports whether the project has nothing that could answer a request.

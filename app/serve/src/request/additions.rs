@@ -296,6 +296,7 @@ impl AnswerPlans for Additions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sampan_host::RequestView;
     use sampan_host::request::{HookStep, KeptHead};
 
     /// Keeps no answer.
@@ -310,7 +311,11 @@ mod tests {
     }
 
     impl AnswerRecorder for NoKeeper {
-        fn record(self: Rc<Self>, _: Option<WholeAnswer>) -> Result<HookStep, Error> {
+        fn record(
+            self: Rc<Self>,
+            _: &dyn RequestView,
+            _: Option<WholeAnswer>,
+        ) -> Result<HookStep, Error> {
             Ok(HookStep::Done)
         }
     }

@@ -132,6 +132,6 @@ impl View {
             self.add_fields_to(&mut answer, around)?;
             Some(answer)
         });
-        recorder.record(answer)
+        recorder.record(self, answer)
     }
 }

@@ -282,9 +282,7 @@ impl RequestView for View {
 
     fn url(&self) -> String {
         let scheme = if self.is_https() { "https" } else { "http" };
-        let host = route_info::forwarded_host(&self.request, &self.info.trusted);
-        let host = host.or(self.request.host());
-        let host = host.filter(|host| !host.is_empty()).unwrap_or("localhost");
+        let host = route_info::asked_authority(&self.request, &self.info.trusted);
         // RFC 9112 section 3.3: `OPTIONS *` has an empty path.
         if self.path() == "*" {
             return format!("{scheme}://{host}/");
@@ -297,11 +295,17 @@ impl RequestView for View {
 
     fn param(&self, index: usize) -> Option<(&str, Cow<'_, str>)> {
         let name = self.info.params.get(index)?;
-        let path = self
-            .normal
-            .as_deref()
-            .unwrap_or_else(|| self.request.path());
-        let raw = self.spans.of(path, index)?;
+        // Only the value is checked for UTF-8, and not the path around it.
+        let raw = match &self.normal {
+            Some(path) => self.spans.of(path, index),
+            None => (self.spans.bytes_of(self.request.path_bytes(), index))
+                .and_then(|bytes| str::from_utf8(bytes).ok()),
+        };
+        let Some(raw) = raw else {
+            let host = self.info.has_host_param && index + 1 == self.info.params.len();
+            let label = host.then(|| route_info::first_label(&self.request, &self.info.trusted))?;
+            return Some((name, Cow::Owned(label)));
+        };
         let value = if raw.as_bytes().contains(&b'%') {
             percent_decode_str(raw).decode_utf8_lossy()
         } else {

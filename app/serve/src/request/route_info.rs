@@ -5,10 +5,11 @@ use crate::lane::RouteLane;
 use crate::request::id::{self, Ids};
 use crate::request::proxies::{self, ProxiedClient, TrustedProxy};
 use crate::request::route_meter::RouteMeter;
+use crate::routing::host_name;
 use sampan_host::Place;
 use sampan_host::log::Log;
 use sampan_http::Request;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -16,8 +17,10 @@ use std::sync::Arc;
 pub(crate) struct RouteInfo {
     /// The pattern, for the access log; empty where no route answers.
     pub(crate) pattern: Box<str>,
-    /// The names of the parameters, in the order of the pattern.
+    /// The names of the parameters, in the order of the path; that of the host is the last.
     pub(crate) params: Vec<String>,
+    /// True if the last parameter is the first label of the host.
+    pub(crate) has_host_param: bool,
     /// The place where the route was declared.
     pub(crate) place: Option<Place>,
     /// The proxies whose `X-Forwarded-*` fields are believed.
@@ -79,14 +82,42 @@ pub(crate) fn id_of(request: &Request, info: &RouteInfo) -> Box<str> {
 }
 
 /// Returns the host that the nearest proxy received, if the proxy is trusted and the host can stand in a URL.
-pub(crate) fn forwarded_host<'a>(
-    request: &'a Request,
-    trusted: &[TrustedProxy],
-) -> Option<&'a str> {
+fn forwarded_host<'a>(request: &'a Request, trusted: &[TrustedProxy]) -> Option<&'a str> {
     let host = forwarded(request, trusted, "x-forwarded-host").pop()?;
-    let fits =
-        |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b':' | b'[' | b']');
-    (!host.is_empty() && host.bytes().all(fits)).then_some(host)
+    is_authority(host).then_some(host)
+}
+
+/// Reports whether a text is a host, perhaps with a port: what follows a colon is a number, and brackets are around an
+/// IPv6 address alone.
+fn is_authority(text: &str) -> bool {
+    let (host, rest) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((address, rest)) if address.parse::<Ipv6Addr>().is_ok() => ("v6", rest),
+        Some(_) => return false,
+        None => text.split_at(text.find(':').unwrap_or(text.len())),
+    };
+    let is_letter = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_');
+    let is_port = |port: &str| port.bytes().all(|b| b.is_ascii_digit());
+    let has_port = rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port);
+    !host.is_empty() && host.bytes().all(is_letter) && has_port
+}
+
+/// Returns the host and the port that a request asks for; `localhost` where it names none.
+pub(crate) fn asked_authority<'a>(request: &'a Request, trusted: &[TrustedProxy]) -> &'a str {
+    let asked = forwarded_host(request, trusted).or(request.host());
+    asked.filter(|host| !host.is_empty()).unwrap_or("localhost")
+}
+
+/// Returns the host that a request asks for, in the form of [`host_name`].
+pub(crate) fn asked_host(request: &Request, trusted: &[TrustedProxy]) -> String {
+    host_name::asked(asked_authority(request, trusted))
+}
+
+/// Returns the part of that host before its first dot.
+#[cold]
+pub(crate) fn first_label(request: &Request, trusted: &[TrustedProxy]) -> String {
+    let mut host = asked_host(request, trusted);
+    host.truncate(host.find('.').unwrap_or(host.len()));
+    host
 }
 
 /// The entries of all field lines with this name, split at commas, if a trusted proxy sent them.
@@ -105,4 +136,37 @@ pub(crate) fn forwarded<'a>(
     // An entry that is not UTF-8 is nothing, but those beside it stay: a proxy may have appended to what a client sent.
     let texts = entries.map(|entry| std::str::from_utf8(entry).unwrap_or_default());
     texts.map(str::trim).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_of_proxies_are_checked_as_those_of_clients() {
+        for host in [
+            "a.example",
+            "A_b-c.example.:8080",
+            "127.0.0.1:",
+            "[::1]",
+            "[FE80::1]:80",
+        ] {
+            assert!(is_authority(host), "{host}");
+        }
+        for wrong in [
+            "",
+            ":80",
+            "a.example:x",
+            "a.example:80:80",
+            "[a.example]",
+            "[::1]x",
+            "[::1",
+            "a b",
+            "a/b",
+            "a@b",
+            "a%2eb",
+        ] {
+            assert!(!is_authority(wrong), "{wrong}");
+        }
+    }
 }

@@ -1,15 +1,18 @@
 //! The order of middleware around guards that answer in the place of handlers: what they leave out is declared behind
-//! them, and is no guard.
+//! them, and is no guard. And routes that no ready middleware around them may have.
 
-use crate::routing::pattern::{Covers, Pattern};
+use crate::routing::covers::Covers;
+use crate::routing::pattern::Pattern;
 use sampan_host::{Error, ErrorKind, Place, Program};
 
 /// Checks the declarations of a project.
 ///
 /// # Errors
 /// A guard that answers in the place of handlers is declared behind middleware of the script, or before another guard
-/// of its paths, which may refuse requests or add fields that are for one request.
+/// of its paths, which may refuse requests or add fields that are for one request. Or a route reads its bodies as they
+/// come within middleware that needs them whole.
 pub(crate) fn check(program: &Program) -> Result<(), Error> {
+    check_streams(program)?;
     for (at, def) in program.guards.iter().enumerate() {
         let Some(name) = def.guard.replaces_handlers() else {
             continue;
@@ -35,6 +38,38 @@ pub(crate) fn check(program: &Program) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Refuses routes with `stream` all of whose paths are within middleware that needs whole bodies. Where that depends on
+/// the path, the middleware refuses requests.
+fn check_streams(program: &Program) -> Result<(), Error> {
+    let may_change = |method: Option<&str>| !matches!(method, Some("GET" | "HEAD" | "OPTIONS"));
+    let routes = program.routes.iter();
+    for route in routes.filter(|def| def.body.stream && may_change(def.method.as_deref())) {
+        for around in &program.middleware {
+            let Some(name) = around.needs_whole_bodies else {
+                continue;
+            };
+            if !always_wraps(&around.pattern, &route.pattern) {
+                continue;
+            }
+            let text = format!(
+                "the route {} reads bodies as they come (stream), and {name} {} needs them whole: declare {name} for \
+                 other paths",
+                route.pattern,
+                told(&around.pattern, around.place.as_ref())
+            );
+            return Err(Error::new(ErrorKind::Load, text).at(route.place.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// Reports whether middleware of a pattern wraps all paths of a route.
+fn always_wraps(pattern: &str, route: &str) -> bool {
+    let parse = Pattern::parse_with_host;
+    // The fault of a pattern is an error of its own.
+    matches!((parse(pattern), parse(route)), (Ok(pattern), Ok(route)) if pattern.covers(&route) == Covers::Always)
 }
 
 /// Reports whether there may be a path that both patterns wrap.
@@ -65,7 +100,11 @@ mod tests {
             ("/admin", "/admin/*"),
             ("/:a/b", "/c/:d"),
             ("/news/*", "/news/:id"),
+            ("/a/:x.pdf", "/a/de-:x"),
+            ("/a/:x.gz", "/a/:x.tar.gz"),
             ("a.example/*", "/news"),
+            ("*.example/*", "a.example/news"),
+            ("*.example/*", ":t.b.example/*"),
         ] {
             assert!(may_meet(one, other), "{one} {other}");
             assert!(may_meet(other, one), "{other} {one}");
@@ -74,6 +113,9 @@ mod tests {
             ("/a/*", "/b/*"),
             ("/a", "/a/b"),
             ("/:a", "/b/c"),
+            ("/a/:x.pdf", "/a/:x.doc"),
+            ("/a/:x.pdf", "/a/:name.:ext.doc"),
+            ("/a/de-:x", "/a/en-:x/*"),
             ("a.example/*", "b.example/*"),
         ] {
             assert!(!may_meet(one, other), "{one} {other}");

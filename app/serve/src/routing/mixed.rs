@@ -43,6 +43,11 @@ impl MixedPart {
         self.params().map(|(_, text)| text)
     }
 
+    /// The text behind the last parameter.
+    fn end(&self) -> &str {
+        self.params.last().map_or("", |(_, text)| text)
+    }
+
     /// The names of the parameters.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.params().map(|(name, _)| name)
@@ -92,6 +97,14 @@ impl MixedPart {
     /// Reports whether a part of a path in normal form matches.
     pub(super) fn matches(&self, part: &str) -> bool {
         self.places(part).is_some()
+    }
+
+    /// Reports whether there may be a part of a path that both match: texts at its front and at its end do not rule
+    /// that out.
+    pub(super) fn may_meet(&self, other: &Self) -> bool {
+        let (ours, theirs) = (self.end(), other.end());
+        (self.head.starts_with(&*other.head) || other.head.starts_with(&*self.head))
+            && (ours.ends_with(theirs) || theirs.ends_with(ours))
     }
 
     /// Compares by which is tried first: the one with more text, of those the one with more in front. Parts that match
@@ -202,6 +215,24 @@ mod tests {
             ("%25{:a}", "%2541", Some("41")),
         ] {
             assert_eq!(values(part, path).as_deref(), expected, "{part} of {path}");
+        }
+    }
+
+    #[test]
+    fn parts_meet_unless_the_text_around_them_differs() {
+        for (one, other, expected) in [
+            (":x.pdf", ":x.doc", false),
+            (":x.pdf", ":x.:y.doc", false),
+            ("de-:x", "en-:x", false),
+            ("de-:x.pdf", "de-:x.doc", false),
+            (":x.gz", ":x.tar.gz", true),
+            ("a-:x", "a-b-:x", true),
+            (":x.pdf", "de-:x", true),
+            ("@:x", ":x.:y", true),
+        ] {
+            let (a, b) = (mixed(one), mixed(other));
+            assert_eq!(a.may_meet(&b), expected, "{one}, {other}");
+            assert_eq!(b.may_meet(&a), expected, "{other}, {one}");
         }
     }
 

@@ -40,6 +40,8 @@ pub struct RouteNames(RefCell<BTreeMap<String, NamedRoute>>);
 struct NamedRoute {
     pattern: Pattern,
     written: String,
+    /// The parameters of its hosts.
+    host_params: Vec<String>,
 }
 
 fn url_for(context: &Context, mut args: Args) -> Result<Value, Error> {
@@ -55,16 +57,24 @@ impl RouteNames {
             return Err("the name of a route must not be empty".to_owned());
         }
         let mut names = self.0.borrow_mut();
-        match names.get(name) {
+        let host_param = pattern.host_param().map(str::to_owned);
+        match names.get_mut(name) {
             // The same path with another method, or at another host.
-            Some(known) if known.pattern.segments == pattern.segments => Ok(()),
+            Some(known) if known.pattern.segments == pattern.segments => {
+                known.host_params.extend(host_param);
+                Ok(())
+            }
             Some(known) => Err(format!(
                 "the name {name:?} is that of the route {} already",
                 known.written
             )),
             None => {
-                let (pattern, written) = (pattern.clone(), written.to_owned());
-                names.insert(name.to_owned(), NamedRoute { pattern, written });
+                let route = NamedRoute {
+                    pattern: pattern.clone(),
+                    written: written.to_owned(),
+                    host_params: host_param.into_iter().collect(),
+                };
+                names.insert(name.to_owned(), route);
                 Ok(())
             }
         }
@@ -110,6 +120,13 @@ impl RouteNames {
         }
         let mut query = form_urlencoded::Serializer::new(String::new());
         for (key, value) in params {
+            if route.host_params.contains(key) && *value != Value::Null {
+                return Err(Error::script(format!(
+                    "the parameter {key:?} of {} is a part of its host, and this makes the path alone: leave it out, \
+                     or write the host in front of the path",
+                    route.written
+                )));
+            }
             if route.pattern.params().any(|param| param == key) {
                 continue;
             }
@@ -351,5 +368,25 @@ mod tests {
         }
         let other = Pattern::parse("/other").expect("a pattern");
         names().add("owner", &other, "/other").expect_err("taken");
+    }
+
+    #[test]
+    fn a_parameter_of_a_host_is_no_part_of_a_url() {
+        let names = RouteNames::default();
+        for text in ["a.example/o/:id", ":t.example/o/:id", ":u.b.example/o/:id"] {
+            let pattern = Pattern::parse_with_host(text).expect(text);
+            names.add("owner", &pattern, text).expect(text);
+        }
+        let url = |more: &str, value| {
+            let params = [("id".to_owned(), Value::Int(7)), (more.to_owned(), value)];
+            let url = names.url("owner", &Value::Map(params.into()));
+            url.map_err(|error| error.message().to_owned())
+        };
+        assert_eq!(url("q", Value::Int(1)).as_deref(), Ok("/o/7?q=1"));
+        for param in ["t", "u"] {
+            assert_eq!(url(param, Value::Null).as_deref(), Ok("/o/7"));
+            let error = url(param, Value::Text("acme".to_owned())).expect_err(param);
+            assert!(error.contains("is a part of its host"), "{error}");
+        }
     }
 }

@@ -2,9 +2,10 @@
 //!
 //! A pattern is a list of segments, compared one by one with those of a path in normal form. `/a` and `/a/` are two
 //! paths. A pattern of routes may have a host in front of its path, `api.example.org/users/:id`, and matches requests
-//! to that host alone.
+//! to that host alone; or hosts, `:tenant.example.org/users/:id`.
 
-use super::host_name;
+use super::covers::Covers;
+use super::host_pattern::HostPattern;
 use super::segment::Segment;
 use super::spans::PARAMS_MAX;
 use sampan_host::refusals::check_pattern;
@@ -12,21 +13,10 @@ use sampan_host::refusals::check_pattern;
 /// A pattern, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
-    /// The only host: lower-case, without a dot at its end.
-    pub host: Option<String>,
+    /// The only hosts.
+    pub host: Option<HostPattern>,
     /// In the order of the path.
     pub segments: Vec<Segment>,
-}
-
-/// The relation between a pattern and the paths that another one matches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Covers {
-    /// All of them.
-    Always,
-    /// None of them.
-    Never,
-    /// The answer depends on the path.
-    Perhaps,
 }
 
 impl Pattern {
@@ -44,10 +34,12 @@ impl Pattern {
             None | Some(0) => Self::parse(text),
             Some(at) => {
                 let (host, path) = text.split_at(at);
-                Ok(Self {
-                    host: Some(host_name::declared(host)?),
+                let pattern = Self {
+                    host: Some(HostPattern::parse(host)?),
                     ..Self::parse(path)?
-                })
+                };
+                pattern.check_params(text)?;
+                Ok(pattern)
             }
         }
     }
@@ -77,7 +69,13 @@ impl Pattern {
             host: None,
             segments,
         };
-        let names: Vec<&str> = pattern.params().collect();
+        pattern.check_params(text)?;
+        Ok(pattern)
+    }
+
+    /// Refuses too many parameters, and two of one name.
+    fn check_params(&self, text: &str) -> Result<(), String> {
+        let names: Vec<&str> = self.params().collect();
         if names.len() > PARAMS_MAX {
             return Err(format!(
                 "the pattern {text:?} has more than {PARAMS_MAX} parameters"
@@ -91,13 +89,19 @@ impl Pattern {
             Some((_, name)) => Err(format!(
                 "the pattern {text:?} has two parameters called {name:?}"
             )),
-            None => Ok(pattern),
+            None => Ok(()),
         }
     }
 
-    /// The names of the parameters, in order.
+    /// The names of the parameters, in the order of the path; that of the host is the last.
     pub fn params(&self) -> impl Iterator<Item = &str> {
-        self.segments.iter().flat_map(Segment::params)
+        let of_path = self.segments.iter().flat_map(Segment::params);
+        of_path.chain(self.host_param())
+    }
+
+    /// The name of the parameter in its host.
+    pub(crate) fn host_param(&self) -> Option<&str> {
+        self.host.as_ref().and_then(HostPattern::param)
     }
 
     /// Reports whether it matches all that is left of a path.
@@ -107,8 +111,8 @@ impl Pattern {
 
     /// Reports whether the pattern wraps a path of a host in normal form. `None` stands for a host that is not known.
     pub(crate) fn wraps_at(&self, host: Option<&str>, path: &str) -> bool {
-        let is_host = self.host.is_none() || self.host.as_deref() == host;
-        is_host && self.wraps(path)
+        let matches = |ours: &HostPattern| host.is_some_and(|host| ours.matches(host));
+        self.host.as_ref().is_none_or(matches) && self.wraps(path)
     }
 
     /// Reports whether the pattern matches a path in normal form of its hosts, as middleware does it: `/admin/*` is
@@ -135,8 +139,7 @@ impl Pattern {
     }
 
     /// Reports whether an exception from a check covers a path in normal form. Unlike [`Pattern::wraps`], `/hooks/*`
-    /// covers what is below
-    /// `/hooks/` alone: an exception covers no more than its words say.
+    /// covers what is below `/hooks/` alone: an exception covers no more than its words say.
     pub fn excepts(&self, path: &str) -> bool {
         let is_above = self.ends_in_rest()
             && path.split('/').count() <= self.segments.len()
@@ -150,19 +153,17 @@ impl Pattern {
             (None, _) => true,
             // Requests to the host come to the route where the host has none.
             (Some(_), None) => false,
-            (Some(ours), Some(theirs)) if ours == theirs => true,
-            (Some(_), Some(_)) => return Covers::Never,
+            (Some(ours), Some(theirs)) => match ours.covers(theirs) {
+                Covers::Always => true,
+                Covers::Perhaps => false,
+                Covers::Never => return Covers::Never,
+            },
         };
         let mut theirs = route.segments.iter();
         for ours in &self.segments {
             match (ours, theirs.next()) {
-                (Segment::Rest(_), _) => {
-                    return if sure {
-                        Covers::Always
-                    } else {
-                        Covers::Perhaps
-                    };
-                }
+                (Segment::Rest(_), _) if sure => return Covers::Always,
+                (Segment::Rest(_), _) => return Covers::Perhaps,
                 (_, None) => return Covers::Never,
                 (_, Some(Segment::Rest(_))) => return Covers::Perhaps,
                 (Segment::Literal(a), Some(Segment::Literal(b))) if a != b => return Covers::Never,
@@ -179,6 +180,9 @@ impl Pattern {
                     return Covers::Never;
                 }
                 (Segment::Mixed(a), Some(Segment::Mixed(b))) if a.order(b).is_eq() => {}
+                (Segment::Mixed(a), Some(Segment::Mixed(b))) if !a.may_meet(b) => {
+                    return Covers::Never;
+                }
                 (
                     Segment::Literal(_) | Segment::Mixed(_),
                     Some(Segment::Param(_) | Segment::Mixed(_)),
@@ -260,11 +264,21 @@ mod tests {
     fn hosts_stand_in_front_of_paths() {
         use Covers::{Always, Never, Perhaps};
         let parse = |text| Pattern::parse_with_host(text).expect(text);
-        assert_eq!(parse("A.example./x").host.as_deref(), Some("a.example"));
+        assert_eq!(parse("A.example./x"), parse("a.example/x"));
         assert_eq!(parse("a.example/x").segments, pattern("/x").segments);
         assert_eq!(parse("/x"), pattern("/x"));
         assert_eq!(parse("*"), Pattern::all());
-        for text in ["a.example", "a.example//x", "a:80/x", "http://a/x", "*/x"] {
+        let of_tenants = parse(":t.example/:x/*y");
+        assert!(of_tenants.params().eq(["x", "y", "t"]));
+        for text in [
+            "a.example",
+            "a.example//x",
+            "a:80/x",
+            "http://a/x",
+            "*/x",
+            ":t.example",
+            ":x.example/:x",
+        ] {
             Pattern::parse_with_host(text).expect_err(text);
         }
         Pattern::parse("a.example/x").expect_err("no host here");
@@ -276,6 +290,13 @@ mod tests {
             ("/x", "a.example/x", Always),
             ("*", "a.example/x", Always),
             ("a.example/y", "a.example/:x", Perhaps),
+            ("*.example/*", "a.example/x", Always),
+            ("*.example/y", "a.example/x", Never),
+            ("*.example/*", ":t.example/x", Always),
+            ("a.example/*", ":t.example/x", Perhaps),
+            (":t.example/*", "*.example/*rest", Perhaps),
+            (":t.example/*", "/x", Perhaps),
+            ("/*", ":t.example/x", Always),
         ] {
             let covers = parse(middleware).covers(&parse(route));
             assert_eq!(covers, expected, "{middleware} over {route}");
@@ -284,6 +305,8 @@ mod tests {
         assert!(wraps("a.example/x", Some("a.example")) && wraps("/x", Some("b")));
         assert!(wraps("/x", None) && !wraps("a.example/x", None));
         assert!(!wraps("a.example/x", Some("b")) && !wraps("a.example/y", Some("a.example")));
+        assert!(wraps(":t.example/x", Some("a.example")) && !wraps(":t.example/x", None));
+        assert!(!wraps(":t.example/x", Some("a.b.example")));
     }
 
     #[test]

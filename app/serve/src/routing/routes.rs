@@ -3,15 +3,15 @@
 //! All routes stand in one tree of path segments. At each segment the literal part wins over one with text and
 //! parameters, that over a parameter alone and a parameter over `*rest`; where a more specific pattern has no route for
 //! the method, the search goes on with the next. So `/:page` and `/*rest` may stand side by side, and one search also
-//! tells which methods a path has. Each host with routes of its own has a tree, which is searched before the tree of
-//! all hosts.
+//! tells which methods a path has. Each host with routes of its own has a tree, and so have the hosts in front of each
+//! domain. These trees are searched before the tree of all hosts, those of more specific hosts first.
 
+use crate::routing::host_pattern::HostTable;
 use crate::routing::mixed::MixedPart;
 use crate::routing::pattern::Pattern;
 use crate::routing::segment::Segment;
 use crate::routing::spans::Spans;
 use sampan_http::Method;
-use std::collections::BTreeMap;
 
 /// The methods that routes are declared for, in the order in which `Allow` lists them. HEAD is answered by GET.
 const VERBS: [&str; 6] = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
@@ -69,8 +69,8 @@ pub struct Routes {
     root: RouteNode,
     /// True if any pattern has a part of text and parameters. The search of other projects does not look for them.
     has_mixed: bool,
-    /// The routes of one host each.
-    hosts: BTreeMap<String, Routes>,
+    /// The routes of some hosts each.
+    hosts: HostTable<Routes>,
 }
 
 #[derive(Debug, Default)]
@@ -108,7 +108,7 @@ impl Routes {
     ) -> Result<(), usize> {
         let routes = match &pattern.host {
             None => self,
-            Some(host) => self.hosts.entry(host.clone()).or_default(),
+            Some(host) => self.hosts.entry(host),
         };
         let mut node = &mut routes.root;
         for segment in &pattern.segments {
@@ -151,19 +151,18 @@ impl Routes {
         !self.hosts.is_empty()
     }
 
-    /// Finds the route for a request to a host, in the form of [`crate::routing::host_name`]: one of the host, or else
-    /// one of all hosts.
+    /// Finds the route for a request to a host, in the form of [`crate::routing::host_name`]: one of the most specific
+    /// hosts that match it, or else one of all hosts.
     pub(crate) fn find_at(&self, host: Option<&str>, method: Method, path: &str) -> RouteMatch {
-        let own = host.and_then(|host| self.hosts.get(host));
-        let allow = match own.map(|own| own.find(method, path)) {
-            None => Allow::NONE,
-            Some(RouteMatch::Nothing(allow)) => allow,
-            Some(found) => return found,
-        };
-        match self.find(method, path) {
-            RouteMatch::Nothing(Allow(others)) => RouteMatch::Nothing(Allow(allow.0 | others)),
-            found => found,
+        let own = host.into_iter().flat_map(|host| self.hosts.matching(host));
+        let mut allow = Allow::NONE;
+        for routes in own.chain([self]) {
+            match routes.find(method, path) {
+                RouteMatch::Nothing(Allow(more)) => allow.0 |= more,
+                found => return found,
+            }
         }
+        RouteMatch::Nothing(allow)
     }
 
     /// Finds the route for a method and a path in normal form, of those for all hosts. Allocates nothing.

@@ -1,5 +1,7 @@
 //! The positions of a route's parameters in a path.
 
+use std::ops::Range;
+
 /// The most parameters that one pattern may have.
 pub(crate) const PARAMS_MAX: usize = 16;
 
@@ -17,6 +19,15 @@ pub struct Spans {
 impl Spans {
     /// The `index`th value.
     pub fn of<'a>(&self, path: &'a str, index: usize) -> Option<&'a str> {
+        path.get(self.range(index)?)
+    }
+
+    /// The bytes of the `index`th value.
+    pub(crate) fn bytes_of<'a>(&self, path: &'a [u8], index: usize) -> Option<&'a [u8]> {
+        path.get(self.range(index)?)
+    }
+
+    fn range(&self, index: usize) -> Option<Range<usize>> {
         if index >= usize::from(self.len) {
             return None;
         }
@@ -24,7 +35,7 @@ impl Spans {
             None => self.at[index],
             Some(index) => *self.more.as_ref()?.get(index)?,
         };
-        path.get(start as usize..end as usize)
+        Some(start as usize..end as usize)
     }
 
     /// Adds the position of a value; one more than a pattern may have is left out.

@@ -1,8 +1,9 @@
 //! The wrappers of a project's paths, by patterns: the script's middleware, and the guards.
 
 use crate::files::paths::any_name;
+use crate::routing::covers::Covers;
 use crate::routing::normal_form::merged_slashes;
-use crate::routing::pattern::{Covers, Pattern};
+use crate::routing::pattern::Pattern;
 use sampan_host::Guard;
 use sampan_host::trace::ChainStep;
 use sampan_http::Method;
@@ -50,7 +51,7 @@ impl<T: Clone> Wrapping<T> {
         Chain::Fixed(chain.into())
     }
 
-    /// Reports whether any wraps the paths of one host only.
+    /// Reports whether any wraps the paths of some hosts only.
     pub(crate) fn has_hosts(&self) -> bool {
         self.0.iter().any(|(pattern, _)| pattern.host.is_some())
     }
@@ -160,7 +161,7 @@ impl Guards {
         }
     }
 
-    /// Reports whether any checks the requests to one host only.
+    /// Reports whether any checks the requests to some hosts only.
     pub(crate) fn has_hosts(&self) -> bool {
         self.all.has_hosts()
     }

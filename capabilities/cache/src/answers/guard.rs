@@ -5,7 +5,7 @@ use crate::answers::key;
 use crate::answers::options::Options;
 use crate::entries::{Entry, Weighed};
 use crate::limits::{ANSWER_WAITS_MAX, REFUSED_SECONDS_MAX};
-use crate::store::{Begun, CacheStore, Filling, Made, now};
+use crate::store::{Begun, CacheStore, Filling, Made, Making, now};
 use sampan_host::request::{AnswerKeeper, KeptHead, WholeAnswer};
 use sampan_host::{
     Args, Context, Error, ErrorKind, Guard, GuardDecision, GuardStep, LocalFuture,
@@ -15,6 +15,9 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// The value of `Retry-After` for requests that have waited in vain.
+const RETRY_SECONDS: &[u8] = b"1";
 
 /// An answer in the store.
 #[derive(Debug)]
@@ -117,6 +120,54 @@ fn fill(
     GuardStep::Pass
 }
 
+/// The end of the wait for an answer that another request makes.
+enum Waited {
+    /// The answer, or the note that each request makes its own.
+    Ends(Arc<CachedAnswer>),
+    /// The right to make the answer: the other request has failed, or was given up.
+    Fills(Filling<CachedAnswer>),
+    /// The last of several that made it has failed. All who wait at once would be many for what fails.
+    Failed,
+}
+
+/// Waits for the answer that another request makes; those who wait take over from one that fails, one at a time.
+async fn wait(
+    mut making: Making<CachedAnswer>,
+    store: &Arc<CacheStore<CachedAnswer>>,
+    key: &Arc<str>,
+    may_fill: bool,
+) -> Waited {
+    let mut has_failed = false;
+    for _ in 0..ANSWER_WAITS_MAX {
+        let made = making.wait_for(Option::is_some).await;
+        match made.ok().and_then(|made| made.clone()) {
+            Some(Made::Value(value)) => return Waited::Ends(value),
+            Some(Made::Failed) => has_failed = true,
+            None => {}
+        }
+        if !may_fill {
+            match store.making(key) {
+                Some(next) => making = next,
+                None => {
+                    let refused = || Arc::new(CachedAnswer::Refused);
+                    return Waited::Ends(store.get(key).unwrap_or_else(refused));
+                }
+            }
+            continue;
+        }
+        match store.begin(key) {
+            Begun::There(value) => return Waited::Ends(value),
+            Begun::Waits(next) => making = next,
+            Begun::Fills(filling) => return Waited::Fills(filling),
+        }
+    }
+    match has_failed {
+        true => Waited::Failed,
+        // A request that has waited in vain makes an answer of its own.
+        false => Waited::Ends(Arc::new(CachedAnswer::Refused)),
+    }
+}
+
 impl Guard for CachedAnswers {
     fn check(&self, request: &dyn RequestView) -> Result<GuardStep, Error> {
         let Some(key) = self.key(request) else {
@@ -136,36 +187,25 @@ impl Guard for CachedAnswers {
 
     fn ask(&self, request: &dyn RequestView) -> Option<LocalFuture<GuardDecision>> {
         let key = self.key(request)?;
-        let mut making = self.store.making(&key)?;
+        let making = self.store.making(&key)?;
         let (store, options) = (Arc::clone(&self.store), Rc::clone(&self.options));
         // The answer to HEAD may lack the body that a GET has.
         let may_fill = request.method() != "HEAD";
         Some(Box::pin(async move {
-            // A request that has waited in vain makes an answer of its own.
-            let mut cached = Arc::new(CachedAnswer::Refused);
-            for _ in 0..ANSWER_WAITS_MAX {
-                let made = making.wait_for(Option::is_some).await;
-                match made.ok().and_then(|made| made.clone()) {
-                    Some(Made::Value(value)) => cached = value,
-                    // That request was given up: one of those who wait makes the answer instead.
-                    None if may_fill => match store.begin(&key) {
-                        Begun::There(value) => cached = value,
-                        Begun::Waits(next) => {
-                            making = next;
-                            continue;
-                        }
-                        Begun::Fills(filling) => {
-                            let decide = move |request: &dyn RequestView| {
-                                Ok(fill(request, filling, &options))
-                            };
-                            return Box::new(decide) as GuardDecision;
-                        }
-                    },
-                    None | Some(Made::Failed) => {}
+            let waited = wait(making, &store, &key, may_fill).await;
+            let decide = move |request: &dyn RequestView| match waited {
+                Waited::Ends(cached) => step(request, &cached),
+                Waited::Fills(filling) => Ok(fill(request, filling, &options)),
+                Waited::Failed => {
+                    request.add_header("Retry-After", RETRY_SECONDS)?;
+                    let text = format!(
+                        "app.cached: {ANSWER_WAITS_MAX} requests for this answer have failed, one after the other, \
+                         and those that waited for them do not try all at once"
+                    );
+                    Err(Error::new(ErrorKind::Unavailable, text))
                 }
-                break;
-            }
-            Box::new(move |request: &dyn RequestView| step(request, &cached)) as GuardDecision
+            };
+            Box::new(decide) as GuardDecision
         }))
     }
 
@@ -190,9 +230,11 @@ impl AnswerKeeper for AnswerFilling {
         match fitness::of(head, &self.options.vary) {
             Fitness::Kept => true,
             Fitness::Passing => {
-                // Those who wait make their own: one after the other they would wait for long.
-                if let Some(filling) = self.filling.take() {
-                    filling.give(Arc::new(CachedAnswer::Refused));
+                match self.filling.take() {
+                    Some(filling) if head.answer.status >= 500 => filling.fail(),
+                    // Those who wait make their own: one after the other they would wait for long.
+                    Some(filling) => filling.give(Arc::new(CachedAnswer::Refused)),
+                    None => {}
                 }
                 false
             }

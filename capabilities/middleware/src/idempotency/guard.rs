@@ -1,10 +1,12 @@
 //! The middleware: which requests are repetitions, and what is recorded of the first.
 
-use crate::idempotency::record::{self, IdempotencyRecord};
-use crate::idempotency::running::{KeyClaim, KeyDigest, RunningKeys};
-use crate::limits::{IDEMPOTENCY_HOURS_MAX, IDEMPOTENCY_KEY_BYTES_MAX};
+use crate::csp_nonce;
+use crate::idempotency::record::{self, IdempotencyRecord, KeyOutcome};
+use crate::idempotency::running::{KeyClaim, KeyDigest, ProcessId, RunningKeys};
+use crate::limits::{IDEMPOTENCY_HOURS_MAX, IDEMPOTENCY_KEY_BYTES_MAX, IDEMPOTENCY_LEASE_SECONDS};
 use crate::options::{Options, wrong};
 use sampan_host::database::AppTables;
+use sampan_host::log::{Cause, Entry, Level, Log};
 use sampan_host::request::{AnswerRecorder, HookStep, WholeAnswer};
 use sampan_host::{
     Args, AskingGuard, Callback, Context, Effects, Error, ErrorKind, NativeMiddleware, Reader,
@@ -18,7 +20,9 @@ use std::sync::Arc;
 const OPTIONS: &[&str] = &["user", "hours", "required"];
 const HOURS: u32 = 24;
 const HOUR_MILLIS: i64 = 3_600_000;
+const LEASE_MILLIS: i64 = IDEMPOTENCY_LEASE_SECONDS as i64 * 1_000;
 const FIELD: &str = "Idempotency-Key";
+const NAME: &str = "app.idempotency";
 
 /// The tables of a worker, and the keys whose requests run in its process. `app` puts them into the context.
 pub(crate) struct IdempotencyTables {
@@ -34,6 +38,7 @@ struct Idempotency {
     effects: Effects,
     hold_millis: i64,
     is_required: bool,
+    log: Option<Rc<dyn Log>>,
 }
 
 /// The recorder of the answer of one request.
@@ -42,9 +47,13 @@ struct Recorder {
     claim: Cell<Option<KeyClaim>>,
     digest: KeyDigest,
     request: KeyDigest,
+    process: ProcessId,
     tables: Rc<dyn AppTables>,
     effects: Effects,
     hold_millis: i64,
+    /// The time at which the key had no record.
+    looked: i64,
+    log: Option<Rc<dyn Log>>,
 }
 
 /// Notes in the store of a request that its key was looked at, by the outermost of several.
@@ -87,6 +96,7 @@ pub(crate) fn idempotency(
         effects: Effects::of(context).ok_or_else(missing)?,
         hold_millis: i64::from(hours) * HOUR_MILLIS,
         is_required: options.flag("required")?,
+        log: context.get::<Rc<dyn Log>>().map(|log| Rc::clone(&*log)),
     };
     Ok(NativeMiddleware::asking(context, guard))
 }
@@ -155,6 +165,32 @@ fn user_of(returned: Value) -> Result<Vec<u8>, Error> {
     }
 }
 
+/// Refuses a request whose key has one that runs.
+fn still_runs(request: &dyn RequestView) -> Error {
+    match request.add_header("Retry-After", b"1") {
+        Ok(()) => refused(
+            409,
+            format!("the first request with this {FIELD} still runs"),
+        ),
+        Err(error) => error,
+    }
+}
+
+/// Logs something about a request.
+#[cold]
+fn warn(log: Option<&Rc<dyn Log>>, request: &dyn RequestView, text: &str) {
+    let Some(log) = log else {
+        return;
+    };
+    let (method, path) = (request.method(), request.path());
+    let entry = Entry {
+        id: Some(request.id()),
+        request: Some((method, path)),
+        ..Entry::text(format!("{method} {path}: {text}"))
+    };
+    log.write_limited(Level::Warn, Cause::place(NAME), &entry);
+}
+
 impl Idempotency {
     /// Decides about a request that has a key.
     fn decide_key(
@@ -170,6 +206,13 @@ impl Idempotency {
                 "app.idempotency compares whole bodies: leave it out for routes with stream = true",
             ));
         }
+        if matches!(returned, Value::Null | Value::Bool(false)) {
+            let text = format!(
+                "{NAME} has refused an {FIELD}: user returned nothing. Middleware that finds out who asks is declared \
+                 before it, and refuses those who are not known"
+            );
+            warn(self.log.as_ref(), request, &text);
+        }
         let user = user_of(returned)?;
         // The host belongs to it: users of two hosts may have one number.
         let url = request.url();
@@ -179,43 +222,53 @@ impl Idempotency {
         let content_type = request.header("content-type").unwrap_or_default();
         let digest_of_request = digest([query, content_type, request.body()]);
         let Some(claim) = self.running.claim(digest_of_key) else {
-            request.add_header("Retry-After", b"1")?;
-            let text = format!("the first request with this {FIELD} still runs");
-            return Err(refused(409, text));
+            return Err(still_runs(request));
         };
         // Nothing is written between the look at the record and the handler, and what was committed is seen.
         self.tables.note_write();
         self.tables.begin_in_place()?;
-        match record::load(&*self.tables, &digest_of_key, now())? {
-            Some(known) if known.request != digest_of_request => Err(refused(
-                422,
-                format!("this {FIELD} belongs to another request"),
-            )),
-            Some(IdempotencyRecord { answer: None, .. }) => {
-                let text = "the first request with this Idempotency-Key has ended, and its answer was not kept";
-                Err(refused(409, text))
+        let (looked, process) = (now(), self.running.process());
+        let known = record::load(&*self.tables, &digest_of_key, looked)?;
+        // What has claimed the key in this process does not run any more.
+        let known = known.filter(|known| known.outcome != KeyOutcome::Running(process));
+        if let Some(known) = known {
+            if known.request != digest_of_request {
+                let text = format!("this {FIELD} belongs to another request");
+                return Err(refused(422, text));
             }
-            Some(IdempotencyRecord {
-                answer: Some(mut answer),
-                ..
-            }) => {
-                let told = (b"Idempotent-Replayed".to_vec(), b"true".to_vec());
-                answer.fields.push(told);
-                plans.replay(Arc::new(answer));
-                Ok(true)
-            }
-            None => {
-                plans.record(Rc::new(Recorder {
-                    claim: Cell::new(Some(claim)),
-                    digest: digest_of_key,
-                    request: digest_of_request,
-                    tables: Rc::clone(&self.tables),
-                    effects: self.effects.clone(),
-                    hold_millis: self.hold_millis,
-                }));
-                Ok(false)
-            }
+            return match known.outcome {
+                KeyOutcome::Running(_) => Err(still_runs(request)),
+                KeyOutcome::NotKept => {
+                    let text = "the first request with this Idempotency-Key has ended, and its answer was not kept";
+                    Err(refused(409, text))
+                }
+                KeyOutcome::Answered(mut answer) => {
+                    let told = (b"Idempotent-Replayed".to_vec(), b"true".to_vec());
+                    answer.fields.push(told);
+                    plans.replay(Arc::new(answer));
+                    Ok(true)
+                }
+            };
         }
+        // It keeps other processes from running the key as soon as the handler waits, which commits it.
+        let row = IdempotencyRecord {
+            request: digest_of_request,
+            outcome: KeyOutcome::Running(process),
+        };
+        let times = (looked, looked.saturating_add(LEASE_MILLIS));
+        record::store(&*self.tables, &digest_of_key, row, process, times)?;
+        plans.record(Rc::new(Recorder {
+            claim: Cell::new(Some(claim)),
+            digest: digest_of_key,
+            request: digest_of_request,
+            process,
+            tables: Rc::clone(&self.tables),
+            effects: self.effects.clone(),
+            hold_millis: self.hold_millis,
+            looked,
+            log: self.log.clone(),
+        }));
+        Ok(false)
     }
 }
 
@@ -242,28 +295,54 @@ impl AskingGuard for Idempotency {
             None => Ok(false),
         }
     }
+
+    fn needs_whole_bodies(&self) -> Option<&'static str> {
+        Some(NAME)
+    }
 }
 
-impl AnswerRecorder for Recorder {
-    fn record(self: Rc<Self>, answer: Option<WholeAnswer>) -> Result<HookStep, Error> {
-        // All is recorded already.
-        let Some(claim) = self.claim.take() else {
-            return Ok(HookStep::Done);
-        };
+impl Recorder {
+    /// Writes what the next request of the key finds.
+    fn write(&self, request: &dyn RequestView, answer: Option<WholeAnswer>) -> Result<(), Error> {
         // A refusal without a body is not the script's: the server makes a body for each client.
         let is_passing = |answer: &WholeAnswer| {
             answer.status >= 500 || (answer.status >= 400 && answer.body.is_empty())
         };
         if answer.as_ref().is_some_and(is_passing) {
-            return Ok(HookStep::Done);
+            return record::give_back(&*self.tables, &self.digest, self.process);
         }
-        let record = IdempotencyRecord {
+        let recorded =
+            answer.and_then(|answer| record::recorded(answer, csp_nonce::policy_of(request)));
+        let row = IdempotencyRecord {
             request: self.request,
-            answer: answer.and_then(record::recorded),
+            outcome: recorded.map_or(KeyOutcome::NotKept, KeyOutcome::Answered),
         };
-        let now = now();
+        // A record that was over then is over, also if the clock was set back.
+        let now = now().max(self.looked);
+        record::clean(&*self.tables, now)?;
         let times = (now, now.saturating_add(self.hold_millis));
-        if let Err(error) = record::store(&*self.tables, &self.digest, &record, times) {
+        if !record::store(&*self.tables, &self.digest, row, self.process, times)? {
+            let text = format!(
+                "another process has run the request of this {FIELD} again: it took longer than \
+                 {IDEMPOTENCY_LEASE_SECONDS} seconds here, and this answer is not recorded"
+            );
+            warn(self.log.as_ref(), request, &text);
+        }
+        Ok(())
+    }
+}
+
+impl AnswerRecorder for Recorder {
+    fn record(
+        self: Rc<Self>,
+        request: &dyn RequestView,
+        answer: Option<WholeAnswer>,
+    ) -> Result<HookStep, Error> {
+        // All is recorded already.
+        let Some(claim) = self.claim.take() else {
+            return Ok(HookStep::Done);
+        };
+        if let Err(error) = self.write(request, answer) {
             // It may be called again.
             self.claim.set(Some(claim));
             return Err(error);

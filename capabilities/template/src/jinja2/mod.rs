@@ -13,7 +13,7 @@ use crate::script::ScriptGlobal;
 pub(crate) use given::argument;
 use minijinja::value::{Rest, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, State, Value};
-pub(crate) use signatures::{normalised, signature};
+pub(crate) use signatures::{fault, normalised};
 
 /// Gives an environment these filters and tests.
 pub(crate) fn add_to(environment: &mut Environment<'static>) {

@@ -11,9 +11,11 @@ pub(super) type Body = fn(&mut State<'_, '_>, &Value, &Given<'_>) -> Result<Valu
 
 /// The parameters of a filter behind the value, as Jinja2 names its own.
 #[derive(Debug)]
-pub(crate) struct Signature {
-    pub(crate) name: &'static str,
+pub(super) struct Signature {
+    pub(super) name: &'static str,
     params: &'static [&'static str],
+    /// The number of parameters, from the first on, without which the filter does nothing.
+    needed: usize,
     /// True if all arguments are given by their names.
     is_named_only: bool,
     /// `None` where minijinja's own takes the arguments by place and by name, and for the server's filters.
@@ -24,8 +26,16 @@ const fn row(name: &'static str, params: &'static [&'static str], body: Option<B
     Signature {
         name,
         params,
+        needed: 0,
         is_named_only: false,
         body,
+    }
+}
+
+impl Signature {
+    /// Marks the first parameters as needed.
+    const fn needing(self, needed: usize) -> Self {
+        Self { needed, ..self }
     }
 }
 
@@ -34,6 +44,7 @@ const fn named_row(name: &'static str, params: &'static [&'static str]) -> Signa
     Signature {
         name,
         params,
+        needed: 0,
         is_named_only: true,
         body: None,
     }
@@ -42,8 +53,8 @@ const fn named_row(name: &'static str, params: &'static [&'static str]) -> Signa
 /// The filters with fixed parameters.
 static SIGNATURES: &[Signature] = &[
     row("abs", &[], None),
-    row("attr", &["name"], None),
-    row("batch", &["linecount", "fill_with"], Some(filters::batch)),
+    row("attr", &["name"], None).needing(1),
+    row("batch", &["linecount", "fill_with"], Some(filters::batch)).needing(1),
     row("capitalize", &[], None),
     row("center", &["width"], Some(texts::center)),
     row("count", &[], None),
@@ -70,7 +81,8 @@ static SIGNATURES: &[Signature] = &[
         "groupby",
         &["attribute", "default", "case_sensitive"],
         Some(filters::groupby),
-    ),
+    )
+    .needing(1),
     row("indent", &["width", "first", "blank"], Some(texts::indent)),
     row("int", &["default", "base"], Some(numbers::int)),
     row("items", &[], Some(filters::items)),
@@ -81,11 +93,11 @@ static SIGNATURES: &[Signature] = &[
     row("lower", &[], None),
     row("max", &["case_sensitive", "attribute"], Some(filters::max)),
     row("min", &["case_sensitive", "attribute"], Some(filters::min)),
-    row("replace", &["old", "new", "count"], Some(texts::replace)),
+    row("replace", &["old", "new", "count"], Some(texts::replace)).needing(2),
     row("reverse", &[], None),
     row("round", &["precision", "method"], None),
     row("safe", &[], None),
-    row("slice", &["slices", "fill_with"], Some(filters::slice)),
+    row("slice", &["slices", "fill_with"], Some(filters::slice)).needing(1),
     row(
         "sort",
         &["reverse", "case_sensitive", "attribute"],
@@ -139,15 +151,33 @@ pub(super) fn all() -> &'static [Signature] {
     SIGNATURES
 }
 
+/// The filters that take any arguments but need one, with what it is.
+const NEEDING_ONE: [(&str, &str); 3] = [
+    ("map", "the name of a filter, or attribute=..."),
+    ("rejectattr", "the name of an attribute"),
+    ("selectattr", "the name of an attribute"),
+];
+
+/// Says what is wrong with the arguments of a filter of which the count of those without a name and the names of the
+/// others are known.
+pub(crate) fn fault(filter: &str, count: usize, names: &[&str]) -> Option<String> {
+    if let Some(signature) = signature(filter) {
+        return signature.fault(count, names);
+    }
+    let (_, needed) = NEEDING_ONE.iter().find(|(name, _)| *name == filter)?;
+    let is_given = count > 0 || (filter == "map" && names.contains(&"attribute"));
+    (!is_given).then(|| format!("missing argument: the filter {filter} needs {needed}"))
+}
+
 /// Returns the parameters of a filter, if they are fixed.
-pub(crate) fn signature(name: &str) -> Option<&'static Signature> {
+fn signature(name: &str) -> Option<&'static Signature> {
     SIGNATURES.iter().find(|signature| signature.name == name)
 }
 
 impl Signature {
     /// Says what is wrong with arguments of which the count of those without a name and the names of the others are
     /// known.
-    pub(crate) fn fault(&self, count: usize, names: &[&str]) -> Option<String> {
+    fn fault(&self, count: usize, names: &[&str]) -> Option<String> {
         let taken = match self.params {
             [] => "takes no arguments".to_owned(),
             [one] => format!("takes one argument: {one}"),
@@ -184,7 +214,12 @@ impl Signature {
                 Some(_) => {}
             }
         }
-        None
+        let mut needed = self.params[..self.needed].iter().skip(count);
+        let missing = needed.find(|param| !names.contains(param))?;
+        let filter = self.name;
+        Some(format!(
+            "missing argument: the filter {filter} needs {missing:?}; it {taken}"
+        ))
     }
 
     /// Puts the arguments behind the value into the order of the parameters.

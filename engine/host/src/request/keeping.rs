@@ -1,6 +1,7 @@
 //! Answers that a capability keeps, to give them again to other requests.
 
 use crate::error::Error;
+use crate::request::RequestView;
 use crate::request::hooks::HookStep;
 use crate::whole_answer::WholeAnswer;
 use std::rc::Rc;
@@ -35,7 +36,11 @@ pub trait AnswerRecorder {
     /// # Errors
     /// The handler counts as failed. After an error of kind [`TooLong`](crate::ErrorKind::TooLong) it is called again
     /// as soon as the database can be written without blocking the worker.
-    fn record(self: Rc<Self>, answer: Option<WholeAnswer>) -> Result<HookStep, Error>;
+    fn record(
+        self: Rc<Self>,
+        request: &dyn RequestView,
+        answer: Option<WholeAnswer>,
+    ) -> Result<HookStep, Error>;
 }
 
 /// The treatment of the answer of one request, as a whole.

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Place};
 use crate::tables::words::Words;
+use std::net::Ipv6Addr;
 
 /// Returns the error for a wrong type: `wanted` is `string`, `function`, `boolean`, `map` or `options`, `found` what
 /// was given, with
@@ -40,11 +41,73 @@ pub fn check_pattern(pattern: &str) -> Result<(), Error> {
     )))
 }
 
+/// The longest name of a host, in bytes (RFC 1035 section 2.3.4).
+const HOST_BYTES_MAX: usize = 253;
+
+/// Reports whether a text has the form of a host's name: labels of ASCII letters, digits, `-` and `_`. IPv4 addresses
+/// have this form too.
+pub fn is_host_name(text: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let is_label = |label: &str| !label.is_empty() && label.bytes().all(is_letter);
+    text.len() <= HOST_BYTES_MAX && text.split('.').all(is_label)
+}
+
+/// Checks the host of routes and middleware: a name, or a domain behind `:name.` or `*.`.
+///
+/// # Errors
+/// Anything else; the error says what to write.
+pub fn check_host(host: &str) -> Result<(), Error> {
+    let (first, domain) = host.split_once('.').unwrap_or((host, ""));
+    let is_word = |name: &str| {
+        let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        !name.is_empty() && name.bytes().all(is_letter)
+    };
+    let is_open = first == "*" || first.strip_prefix(':').is_some_and(is_word);
+    let name = if is_open { domain } else { host };
+    let name = name.strip_suffix('.').unwrap_or(name);
+    let is_address = is_open && ends_in_number(name);
+    if is_host_name(name) && !is_address {
+        return Ok(());
+    }
+    let faulty = if name.is_empty() { host } else { name };
+    let is_port = |(_, port): (&str, &str)| port.bytes().all(|byte| byte.is_ascii_digit());
+    let has_port = name.rsplit_once(':').filter(|(name, _)| !name.is_empty());
+    let hint = if host == "*" {
+        "declare what is for all hosts without a host"
+    } else if host.starts_with('[') || host.parse::<Ipv6Addr>().is_ok() {
+        "IPv6 addresses have no routes of their own: declare them without a host"
+    } else if host.contains(['/', '?', '#', '@']) || has_port.is_some_and(is_port) {
+        "write the name alone, without scheme, port and path, as in \"api.example.org\""
+    } else if faulty.contains('*') {
+        "'*' stands alone before the first dot, as in \"*.example.org\", which is all names below example.org"
+    } else if faulty.contains([':', '{', '<']) {
+        "a parameter is the whole first label, of letters, digits and '_', and a domain is behind it, as in \
+         \":tenant.example.org\""
+    } else if is_address {
+        "no names are below an IP address: write a domain, as in \":tenant.example.org\""
+    } else {
+        "it has labels of letters, digits, '-' and '_' between single dots, and at most 253 bytes; write letters that \
+         are not ASCII as xn--"
+    };
+    let text = format!("{host:?} is not the name of a host: {hint}");
+    Err(Error::script(text))
+}
+
+/// Reports whether URLs have an IPv4 address where a name ends like this (WHATWG URL, "ends in a number checker").
+fn ends_in_number(name: &str) -> bool {
+    let last = name.rsplit('.').next().unwrap_or_default();
+    let hexadecimal = last.strip_prefix("0x").or(last.strip_prefix("0X"));
+    match hexadecimal {
+        Some(digits) => digits.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        None => last.bytes().all(|byte| byte.is_ascii_digit()),
+    }
+}
+
 /// Returns the error for a declaration in a handler: `what` is declared too late.
 #[cold]
 pub fn too_late(what: &str) -> Error {
     Error::script(format!(
-        "{what} are declared while the project loads, not in a handler"
+        "{what} are declared while the project loads, not in a handler, nor in a function that runs at the start"
     ))
 }
 
@@ -72,4 +135,82 @@ pub fn header_value(name: &str) -> Error {
         "invalid value for header {name:?}: control characters such as line ends, and those above U+00FF, are not \
          allowed"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_names_or_domains_behind_a_first_label() {
+        let long = format!("{}.org", "a".repeat(249));
+        for host in [
+            "api.example.org",
+            "API.example.org.",
+            "localhost",
+            "127.0.0.1",
+            "127.1",
+            "xn--bcher-kva.example",
+            "a_b-c.d",
+            ":tenant.example.org",
+            ":T_1.localhost.",
+            "*.example.org",
+            "*.localhost",
+            "*.4chan",
+            &long,
+        ] {
+            check_host(host).expect(host);
+        }
+        let longer = format!("*.a{long}");
+        for (host, hint) in [
+            ("*", "for all hosts without a host"),
+            ("*.", "'*' stands alone"),
+            ("*..", "'*' stands alone"),
+            ("*example.com", "'*' stands alone"),
+            ("a.*.com", "'*' stands alone"),
+            ("*.*.com", "'*' stands alone"),
+            ("a*.com", "'*' stands alone"),
+            (":t.*.com", "'*' stands alone"),
+            (":.example.com", "a parameter is the whole first label"),
+            (":a:b.com", "a parameter is the whole first label"),
+            (":a-b.com", "a parameter is the whole first label"),
+            (":a", "a parameter is the whole first label"),
+            (":a.", "a parameter is the whole first label"),
+            (":80", "a parameter is the whole first label"),
+            ("*.:b.com", "a parameter is the whole first label"),
+            ("a.:b.com", "a parameter is the whole first label"),
+            ("{a}.b.com", "a parameter is the whole first label"),
+            ("<a>.b.com", "a parameter is the whole first label"),
+            ("{:a}.b.com", "a parameter is the whole first label"),
+            (":\u{e4}.b.com", "a parameter is the whole first label"),
+            ("[::1]", "IPv6"),
+            ("::1", "IPv6"),
+            ("fe80::1", "IPv6"),
+            ("a.com:80", "without scheme, port and path"),
+            (":a.b.com:80", "without scheme, port and path"),
+            ("*.b.com:80", "without scheme, port and path"),
+            ("http:", "without scheme, port and path"),
+            ("http://a.com", "without scheme, port and path"),
+            ("a.com/x", "without scheme, port and path"),
+            ("user@a.com", "without scheme, port and path"),
+            (":a.0.0.1", "below an IP address"),
+            ("*.0x7f", "below an IP address"),
+            ("", "between single dots"),
+            (".", "between single dots"),
+            ("a..b", "between single dots"),
+            (".a", "between single dots"),
+            ("a b", "between single dots"),
+            ("a\0", "between single dots"),
+            ("%61.b", "between single dots"),
+            ("b\u{fc}cher.example", "xn--"),
+            ("*.b\u{fc}cher.example", "xn--"),
+            (&longer, "at most 253 bytes"),
+            (&longer[2..], "at most 253 bytes"),
+        ] {
+            let error = check_host(host).expect_err(host);
+            let told = error.message();
+            assert!(told.contains("is not the name of a host"), "{told}");
+            assert!(told.contains(hint), "{told}");
+        }
+    }
 }

@@ -172,7 +172,11 @@ impl Answerer<'_> {
         };
         sink.status(status as u16)?;
         if status == 204 {
-            sink.chosen();
+            // Null for the response that stands for nothing.
+            let status_text = cx.get_atom(response, atoms.web_status_text)?;
+            if tag(status_text.raw()) != qjs::JS_TAG_NULL {
+                sink.chosen();
+            }
         }
         let headers = cx.get_atom(response, atoms.web_headers)?;
         let list = cx.get_atom(headers.raw(), atoms.web_list)?;

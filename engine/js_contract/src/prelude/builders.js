@@ -6,7 +6,7 @@
 const { native, stringify, response, responseWithFields, listOf, fileBody, partsOf } = primitives;
 const { isResponse, finished, otherResponse } = primitives;
 const { keepHandler, openToFetch, closeToFetch, routeRequest, requestField } = primitives;
-const { check, checkPattern, checkRedirect, checkStatus, unknownOption } = native;
+const { check, checkHost, checkPattern, checkRedirect, checkStatus, unknownOption } = native;
 const { types, statusOfNothing, addedMethods, modules } = native;
 const { isArray } = Array;
 const { assign, defineProperty, freeze, getOwnPropertySymbols, hasOwn, keys } = Object;

@@ -6,6 +6,8 @@ const isThrownResponse = (value) => typeof value === "object" && value !== null 
 // middleware. `status` is that of plain values.
 function toResponse(value, status) {
   if (typeof value === "string") return response(status, types.text, value, "");
+  // A handler that returned undefined has chosen no status; the engine tells developers of it.
+  if (value === undefined && status === 200) return response(statusOfNothing, null, null, null);
   if (value === undefined || value === null) return response(status === 200 ? statusOfNothing : status, null, null, "");
   return isResponse(value) ? finished(value, status) : otherResponse(value, status);
 }

@@ -13,6 +13,13 @@ function refuseMore(name, text, more) {
   if (more.some((value) => value !== undefined)) throw new TypeError(`${name}: ${text}`);
 }
 
+// A function of a group or a host without parameters can declare nothing of it.
+function checkFill(name, fill, more) {
+  check(name, "function", "second argument", fill);
+  refuseMore(name, "it takes one function: declare middleware inside of it", more);
+  if (fill.length === 0) throw new TypeError(`${name}: its function declares by its parameter: (site) => site.get(...)`);
+}
+
 // Refuses middleware in the place of options or of a handler: it would never run.
 function refuseMiddleware(name, ...given) {
   refuseMore(name, ONE_HANDLER, given.filter((value) => native.nativeMiddleware(value) !== undefined));
@@ -163,15 +170,14 @@ function router(owner, prefix) {
       pattern = joined(prefix, args[0]);
     }
     // A guard is no handler: native code asks the object.
-    if (asked === null) native.use(pattern, here(), undefined, given);
-    else native.use(pattern, here(), keepHandler(typeof asked === "function" ? asking(given, asked) : given));
+    const wrap = typeof asked === "function" ? asking(given, asked) : given;
+    native.use(pattern, here(), asked === null ? undefined : keepHandler(wrap), given);
     return owner;
   };
   owner.group = (path, fill, ...more) => {
     check("app.group", "string", "pattern", path);
     checkPattern("app.group", path);
-    check("app.group", "function", "second argument", fill);
-    refuseMore("app.group", "it takes one function: declare middleware inside of it", more);
+    checkFill("app.group", fill, more);
     const whole = joined(prefix, path);
     fill(router({}, whole.endsWith("/") ? whole.slice(0, -1) : whole));
     return owner;
@@ -225,13 +231,8 @@ const app = router({}, "");
 // Hosts stand in front of their patterns.
 app.host = (name, fill, ...more) => {
   check("app.host", "string", "host", name);
-  if (!/^[\w.-]+$/.test(name)) {
-    throw new TypeError(
-      "app.host: write the name of one host without scheme, port, path and '*', as in 'api.example.org'",
-    );
-  }
-  check("app.host", "function", "second argument", fill);
-  refuseMore("app.host", "it takes one function: declare middleware inside of it", more);
+  checkHost("app.host", name);
+  checkFill("app.host", fill, more);
   fill(router({}, name));
   return app;
 };

@@ -4,6 +4,7 @@ pub(crate) mod added;
 pub(crate) mod beside;
 pub(crate) mod body;
 pub(crate) mod call;
+pub(crate) mod declarations;
 pub(crate) mod guards;
 pub(crate) mod lent;
 pub(crate) mod object;

@@ -204,27 +204,6 @@ pub(crate) unsafe extern "C-unwind" fn check(state: State) -> c_int {
     }
 }
 
-/// `host.check_pattern(caller, pattern)`: raises unless the string begins with a slash.
-pub(crate) unsafe extern "C-unwind" fn check_pattern(state: State) -> c_int {
-    // SAFETY: two stages.
-    unsafe {
-        checked(state, || {
-            refusals::check_pattern(&String::from_utf8_lossy(text_at(state, 2)))
-        })
-    }
-}
-
-/// `host.check_loading(caller)`: raises once the project is loaded.
-pub(crate) unsafe extern "C-unwind" fn check_loading(state: State) -> c_int {
-    // SAFETY: two stages.
-    unsafe {
-        checked(state, || match current().is_loaded.get() {
-            true => Err(refusals::too_late("routes and middleware")),
-            false => Ok(()),
-        })
-    }
-}
-
 /// `host.unknown_option(builder, name, known, ...)`: raises.
 pub(crate) unsafe extern "C-unwind" fn unknown_option(state: State) -> c_int {
     // SAFETY: two stages.
@@ -304,7 +283,7 @@ pub(crate) unsafe extern "C-unwind" fn location(state: State) -> c_int {
 }
 
 /// Runs a check of a builder, whose name is the first argument; what it finds is raised with that name in front.
-unsafe fn checked(state: State, check: impl FnOnce() -> Result<(), Error>) -> c_int {
+pub(crate) unsafe fn checked(state: State, check: impl FnOnce() -> Result<(), Error>) -> c_int {
     // SAFETY: the error is moved into the isolate before it is raised.
     unsafe {
         let outcome = guard(|| {

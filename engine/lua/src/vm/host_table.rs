@@ -4,6 +4,7 @@ use crate::coroutines::gather;
 use crate::libraries;
 use crate::request::beside;
 use crate::request::body;
+use crate::request::declarations;
 use crate::request::guards;
 use crate::request::object;
 use crate::request::response;
@@ -60,15 +61,16 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
         set(c"types");
         lua_pushnumber(state, f64::from(AnswerKind::Nothing.status(200)));
         set(c"status_of_nothing");
-        let functions: [(&CStr, lua_CFunction); 31] = [
+        let functions: [(&CStr, lua_CFunction); 32] = [
             (c"print", print),
             (c"interpreted", libraries::interpreted),
             (c"traceback", libraries::traceback::traceback),
             (c"check_status", response::check_status),
             (c"check_redirect", response::check_redirect),
             (c"check", response::check),
-            (c"check_pattern", response::check_pattern),
-            (c"check_loading", response::check_loading),
+            (c"check_pattern", declarations::check_pattern),
+            (c"check_host", declarations::check_host),
+            (c"check_loading", declarations::check_loading),
             (c"unknown_option", response::unknown_option),
             (c"location", response::location),
             (c"no_answer", response::no_answer),

@@ -307,9 +307,13 @@ unsafe extern "C-unwind" fn read_program(state: State) -> c_int {
             let handler = declared.handler(state).unwrap_or_default();
             let pattern = text_field(state, item, c"pattern").unwrap_or_default();
             let place = place_field(state, item);
+            lua_getfield(state, item, c"native".as_ptr());
+            let native = guards::at(state, lua_gettop(state));
+            let needs_whole_bodies = native.and_then(|native| native.needs_whole_bodies());
             declared.program.middleware.push(MiddlewareDef {
                 pattern,
                 handler,
+                needs_whole_bodies,
                 place,
             });
             lua_settop(state, item - 1);

@@ -527,7 +527,7 @@ fn the_file_must_declare_the_same_for_each_request() {
             "ended without declaring what answers this request",
         ),
         (
-            "app.get('/', function() end) app.group('/' .. n, function() end)",
+            "app.get('/', function() end) app.group('/' .. n, function(g) end)",
             "app.group /2: the file declared app.group /1 here",
         ),
     ] {

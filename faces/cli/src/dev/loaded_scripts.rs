@@ -29,6 +29,21 @@ impl LoadedScripts {
             .contains(file)
     }
 
+    /// Returns the scripts of the project's own that are still there, with their texts.
+    pub(super) fn texts(&self, sources: &dyn Sources) -> Vec<(String, String)> {
+        let mut names: Vec<String> = {
+            let names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            names.iter().cloned().collect()
+        };
+        names.retain(|name| !name.split('/').any(|part| part == "node_modules"));
+        names.sort();
+        let texts = names.into_iter().filter_map(|name| {
+            let text = String::from_utf8_lossy(&sources.read(&name)?).into_owned();
+            Some((name, text))
+        });
+        texts.collect()
+    }
+
     fn note(&self, path: &str) {
         let mut names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if names.len() < SCRIPTS_MAX {

@@ -20,7 +20,7 @@ use sampan_project::Project;
 use sampan_project::config::{DEV, DevSettings, EnvFile, Flags, ListenAddress};
 use sampan_runtime::{
     AppConfig, Control, Development, FLUSH_TIME_MAX, Life, ReloadOutcome, ReloadRequests, Reloader,
-    Running, Server, ServerEnd, check_listening, listen_for_control,
+    Running, Server, ServerEnd, check_listening, listen_for_control, misused_promises,
 };
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
@@ -176,6 +176,7 @@ fn serve(mut config: AppConfig, flags: DevFlags, logger: &Logger) -> Result<Serv
         }
         next = resolve();
     };
+    warn_of_promises(&dev);
     let folder = dev.root.display();
     logger.text(Level::Info, format!("watching {folder}; Ctrl-C ends"));
     if flags.open && running.address().port() != 0 {
@@ -190,6 +191,16 @@ fn serve(mut config: AppConfig, flags: DevFlags, logger: &Logger) -> Result<Serv
     Ok(ends(running, &dev, life, logger))
 }
 
+/// Warns of the promises that the loaded scripts use as if they were their values.
+fn warn_of_promises(dev: &Dev) {
+    if let Ok(project) = Project::find(&dev.root) {
+        let scripts = dev.scripts.texts(&*project.sources());
+        for finding in misused_promises(&scripts) {
+            dev.logger.text(Level::Warn, finding.to_string());
+        }
+    }
+}
+
 /// Reloads at each save, on a thread of its own.
 fn follow(
     life: &Life,
@@ -202,7 +213,10 @@ fn follow(
     let (of_outcome, of_changes) = (Arc::clone(dev), Arc::clone(dev));
     let for_advice = resolve.clone();
     let after = move |outcome: &ReloadOutcome| match outcome {
-        Ok(_) => of_outcome.browsers.reload(),
+        Ok(_) => {
+            of_outcome.browsers.reload();
+            warn_of_promises(&of_outcome);
+        }
         Err(fault) => {
             let told = with_advice(fault.clone(), &for_advice);
             if let Some(advice) = told

@@ -3,16 +3,20 @@
 use super::script::Script;
 use crate::loaded_project::{Stop, settled};
 use crate::repl::shown::shown;
+use sampan_host::topics::Topics;
 use sampan_host::{
     Args, Context, Error, ErrorKind, FunctionKind, LocalFuture, Module, Outbox, Param, Type, Value,
     Watch, param, row,
 };
 use sampan_project::Language;
 use sampan_runtime::UnawaitedErrors;
+use std::future::poll_fn;
 use std::io::{self, Write};
 use std::rc::Rc;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::time::MissedTickBehavior;
 
 pub(super) static MODULE: Module = Module {
     name: "exec",
@@ -29,6 +33,9 @@ pub(super) static MODULE: Module = Module {
     ],
     ..Module::EMPTY
 };
+
+/// The pause after which a script that waits is asked whether anything can end that.
+const POLL_PAUSE: Duration = Duration::from_millis(100);
 
 const FUNCTION: Param = param!("fn": Type::Function, "A function without parameters.");
 
@@ -103,6 +110,9 @@ fn script(context: &Context, _: Args) -> Result<Value, Error> {
 fn run(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
     let function = args.function(0);
     let (link, outbox) = (link(context), context.get::<Outbox>());
+    // A message may come at any time, also from another process.
+    let topics = context.get::<Rc<dyn Topics>>();
+    let hears = topics.is_some_and(|topics| topics.has_receivers());
     let watch = context.get::<Arc<Watch>>().map(|watch| Arc::clone(&watch));
     Box::pin(async move {
         let link = link?;
@@ -111,7 +121,8 @@ fn run(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
         if let Some(watch) = watch {
             link.stop().watch(watch);
         }
-        let ran = link.stop().during(function.start(Vec::new())).await;
+        let run = polled_now_and_then(function.start_alone(Vec::new(), hears));
+        let ran = link.stop().during(run).await;
         // What it wrote before an error is kept, as in a handler.
         let committed = settled(outbox.as_deref()).await;
         link.tell(match ran.and(committed) {
@@ -121,6 +132,17 @@ fn run(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
         // Without an end the server does not go on to its requests.
         std::future::pending::<Result<Value, Error>>().await
     })
+}
+
+/// Polls a run also where nothing wakes it.
+fn polled_now_and_then(mut run: LocalFuture<Result<(), Error>>) -> LocalFuture<Result<(), Error>> {
+    let mut pauses = tokio::time::interval(POLL_PAUSE);
+    pauses.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    Box::pin(poll_fn(move |cx| {
+        // Until it is pending, so that the next one wakes.
+        while pauses.poll_tick(cx).is_ready() {}
+        run.as_mut().poll(cx)
+    }))
 }
 
 fn write(_: &Context, mut args: Args) -> Result<Value, Error> {

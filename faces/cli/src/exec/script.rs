@@ -71,8 +71,7 @@ impl Script {
             Some(_) => project.sources().read(name),
             None => None,
         };
-        let bytes =
-            bytes.ok_or_else(|| format!("{file} does not exist: name the script to run"))?;
+        let bytes = bytes.ok_or_else(|| missing(file, project))?;
         Self::of(file, name, bytes)
     }
 
@@ -82,6 +81,26 @@ impl Script {
             name: name.to_owned(),
             text,
         })
+    }
+}
+
+/// Says that there is no such script, and where it was looked for.
+fn missing(file: &str, project: &Project) -> String {
+    let here = std::env::current_dir().map(|folder| folder.display().to_string());
+    let place = match here {
+        Ok(here) if Path::new(file).is_relative() => format!(" in {here}"),
+        _ => String::new(),
+    };
+    let inside = project.root().join(file);
+    match project.archive() {
+        Some(_) => {
+            format!("{file} does not exist{place}, nor in this program: name the script to run")
+        }
+        None if inside.is_file() => format!(
+            "{file} does not exist{place}: for the one of the project write {}",
+            inside.display()
+        ),
+        None => format!("{file} does not exist{place}: name the script to run"),
     }
 }
 

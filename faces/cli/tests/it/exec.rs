@@ -202,6 +202,18 @@ fn a_script_that_cannot_be_run_is_refused() {
             fails(&["exec", "--project", &shop, &script], 1, &parts);
         }
         fails(&["exec", "--project", &shop], 2, &["FILE"]);
+        // Paths are those of the folder in which the command runs, not of the project.
+        let mut command = sampan(&["exec", "--project", &shop, twin.make.0]);
+        let output = command
+            .current_dir(scratch.file(""))
+            .output()
+            .expect("it starts");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let told = format!(": for the one of the project write {}\n", file(twin.make.0));
+        assert!(
+            errors.contains(" does not exist in /") && errors.ends_with(&told),
+            "{errors}"
+        );
         let nowhere = scratch.file("none");
         let make = file(twin.make.0);
         fails(
@@ -279,14 +291,36 @@ console.log('done');";
 }
 
 #[test]
-fn a_timer_that_does_not_end_is_stopped_with_its_script() {
-    let js = "setInterval(() => { for (;;); }, 1); console.log('done');";
-    let scratch = project(&JS, &[("left.ts", js)]);
-    let shop = scratch.file("shop");
-    let script = format!("{shop}/left.ts");
-    let (code, out, errors) = run(&["exec", "--project", &shop, &script]);
-    assert_eq!((code, out.as_str()), (0, "done\n"), "{errors}");
-    assert!(!errors.contains("script_millis_max"), "{errors}");
+fn a_script_lasts_as_long_as_what_it_does_not_await() {
+    let begin = "import { app, time } from 'sampan';\n";
+    for (js, expected) in [
+        (
+            "async function main() { await time.sleep(0.05); console.log('done'); } main();",
+            "done\n",
+        ),
+        (
+            "const timer = setInterval(() => { clearInterval(timer); console.log('tick'); }, 20); console.log('end');",
+            "end\ntick\n",
+        ),
+        // One timer begins another.
+        (
+            "setTimeout(() => setTimeout(() => console.log('second'), 20), 20);",
+            "second\n",
+        ),
+        ("(async () => { await new Promise(() => {}); })();", ""),
+    ] {
+        for hears in ["", "app.subscribe('news', () => {});"] {
+            let app = format!("{begin}{hears}\napp.get('/', () => 'hello');\n");
+            let scratch = project(
+                &JS,
+                &[("app.ts", &app), ("left.ts", &format!("{begin}{js}"))],
+            );
+            let shop = scratch.file("shop");
+            let script = format!("{shop}/left.ts");
+            let (code, out, errors) = run(&["exec", "--project", &shop, &script]);
+            assert_eq!((code, out.as_str()), (0, expected), "{js}: {errors}");
+        }
+    }
 }
 
 #[test]
@@ -313,6 +347,66 @@ fn an_error_that_is_not_awaited_is_in_the_log_and_in_the_status() {
         fs::write(&script, js).expect("written");
         let (code, _, errors) = run(&["exec", "--project", &shop, &script]);
         assert_eq!(code, 0, "{errors}");
+    }
+}
+
+#[test]
+fn a_promise_that_nothing_settles_is_an_error() {
+    let told = "sampan: left.ts: the script awaits a promise that nothing settles: no timer, request or query goes on \
+                any more";
+    let app = |more: &str| {
+        format!(
+            "import {{ app, db }} from 'sampan';\nglobalThis.db = db;\n{more}\napp.get('/', () => 'hello');\n"
+        )
+    };
+    for (more, js, expected) in [
+        ("", "await new Promise(() => {});", Some(told)),
+        // What it wrote before is kept, and its own work ends first.
+        (
+            "",
+            "db.exec(\"INSERT INTO users VALUES ('Ann')\"); setTimeout(() => console.log('timer'), 30);
+await new Promise(() => {});",
+            Some(told),
+        ),
+        ("", "export default () => new Promise(() => {});", Some(told)),
+        // Work of the project may settle it, and does not here.
+        (
+            "setTimeout(() => {}, 300);",
+            "await new Promise(() => {});",
+            Some(told),
+        ),
+        (
+            "globalThis.later = new Promise((resolve) => setTimeout(resolve, 300));",
+            "await later; console.log('done');",
+            None,
+        ),
+        (
+            "app.onStart(() => { globalThis.later = new Promise((resolve) => setTimeout(resolve, 300)); });",
+            "await later; console.log('done');",
+            None,
+        ),
+        (
+            "app.subscribe('news', (text) => globalThis.heard(text));",
+            "import { app } from 'sampan';
+const news = new Promise((resolve) => { globalThis.heard = resolve; });
+app.publish('news', 'x');
+await news; console.log('done');",
+            None,
+        ),
+    ] {
+        let more = app(more);
+        let scratch = project(&JS, &[("app.ts", &more), ("left.ts", js)]);
+        let shop = scratch.file("shop");
+        let script = format!("{shop}/left.ts");
+        let (code, out, errors) = run(&["exec", "--project", &shop, &script]);
+        match expected {
+            Some(told) => assert!(code == 1 && errors.contains(told), "{js}: {code} {out}{errors}"),
+            None => assert_eq!((code, out.as_str()), (0, "done\n"), "{js}: {errors}"),
+        }
+        if js.contains("Ann") {
+            assert_eq!(out, "timer\n");
+            assert_eq!(users(&format!("{shop}/data.db")), r#"[{"names":"Ann"}]"#);
+        }
     }
 }
 
@@ -406,9 +500,11 @@ fn a_built_file_runs_scripts_that_are_in_it_and_on_the_disk() {
         command.args(["exec", &none]).current_dir(&folder);
         let output = command.output().expect("it starts");
         let errors = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(
-            errors,
-            format!("sampan: {none} does not exist: name the script to run\n")
+        let begin = format!("sampan: {none} does not exist in ");
+        let end = "/served, nor in this program: name the script to run\n";
+        assert!(
+            errors.starts_with(&begin) && errors.ends_with(end),
+            "{errors}"
         );
     }
 }

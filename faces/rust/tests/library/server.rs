@@ -77,6 +77,10 @@ fn patterns_may_have_a_host_and_text_beside_parameters() {
     let app = App::new()
         .project(folder.path())
         .get("api.example.org/x", |_: Request| "host")
+        .get(":tenant.example.org/:page", |request: Request| {
+            let param = |name| request.param(name).unwrap_or_default().into_owned();
+            format!("{} {}", param("tenant"), param("page"))
+        })
         .get("/:name.:ext", |request: Request| {
             let param = |name| request.param(name).unwrap_or_default().into_owned();
             format!("{} {}", param("name"), param("ext"))
@@ -89,6 +93,7 @@ fn patterns_may_have_a_host_and_text_beside_parameters() {
     };
     assert_eq!(of_host("API.example.org:80"), "host");
     assert_eq!(of_host("example.org"), "script");
+    assert_eq!(of_host("ACME.example.org:80"), "acme x");
     assert_eq!(get(at, "/a%20b.tar.gz").body, "a b.tar gz");
     assert_eq!(get(at, "/.gz").status, 404);
     assert!(server.stop());

@@ -23,5 +23,9 @@ const texts = [
 app.get("/", () => texts);
 app.use("/wrong", app.idempotency({ user: () => [1] }));
 app.post("/wrong", () => "never");
-app.use("/stream", app.idempotency({ user }));
-app.post("/stream", { stream: true }, () => "never");
+// Which paths it wraps of a route with a parameter is known with each request.
+app.use("/stream/a", app.idempotency({ user }));
+app.post("/stream/:name", { stream: true }, () => "read");
+// A route that only reads has no key.
+app.use("/events", app.idempotency({ user }));
+app.get("/events", { stream: true }, () => "events");

@@ -19,5 +19,9 @@ local texts = {
 app.get("/", function() return texts end)
 app.use("/wrong", app.idempotency{ user = function() return { 1 } end })
 app.post("/wrong", function() return "never" end)
-app.use("/stream", app.idempotency{ user = user })
-app.post("/stream", { stream = true }, function() return "never" end)
+-- Which paths it wraps of a route with a parameter is known with each request.
+app.use("/stream/a", app.idempotency{ user = user })
+app.post("/stream/:name", { stream = true }, function() return "read" end)
+-- A route that only reads has no key.
+app.use("/events", app.idempotency{ user = user })
+app.get("/events", { stream = true }, function() return "events" end)

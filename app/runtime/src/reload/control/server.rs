@@ -7,12 +7,14 @@ use rustix::net::sockopt::socket_peercred;
 use rustix::process::{Uid, geteuid};
 use sampan_host::log::Level;
 use sampan_log::Logger;
+use std::collections::VecDeque;
 use std::io::{self, Write};
+use std::net::Shutdown;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The longest time that a caller may take to say what it wants.
@@ -23,6 +25,9 @@ const PAUSE: Duration = Duration::from_millis(5);
 const LINE_BYTES_MAX: u64 = 64;
 /// The most callers that are answered at the same time.
 const CALLERS_MAX: usize = 32;
+
+/// The answer to a caller that has no place.
+const TOO_MANY: &[u8] = b"it has too many requests of this kind: try again\n";
 
 /// The requests that a server can carry out.
 #[derive(Clone)]
@@ -47,13 +52,15 @@ impl Drop for PendingAnswer {
 }
 
 impl ControlAnswers {
-    /// Takes note of an answer that is being made. `None` if there are too many. One thread calls this.
-    fn begin(&self) -> Option<PendingAnswer> {
-        if self.0.load(Ordering::Acquire) >= CALLERS_MAX {
-            return None;
-        }
+    /// Reports whether as many are being made as may be.
+    fn is_full(&self) -> bool {
+        self.0.load(Ordering::Acquire) >= CALLERS_MAX
+    }
+
+    /// Takes note of an answer that is being made.
+    fn begin(&self) -> PendingAnswer {
         self.0.fetch_add(1, Ordering::AcqRel);
-        Some(PendingAnswer(Arc::clone(&self.0)))
+        PendingAnswer(Arc::clone(&self.0))
     }
 
     /// Waits until all of them have been sent, for a time.
@@ -62,6 +69,38 @@ impl ControlAnswers {
         while self.0.load(Ordering::Acquire) > 0 && Instant::now() < deadline {
             std::thread::sleep(PAUSE);
         }
+    }
+}
+
+/// The callers that have not said yet what they want, the oldest first.
+#[derive(Clone, Default)]
+struct SilentCallers(Arc<Mutex<VecDeque<Arc<UnixStream>>>>);
+
+impl SilentCallers {
+    fn callers(&self) -> MutexGuard<'_, VecDeque<Arc<UnixStream>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, caller: &Arc<UnixStream>) {
+        self.callers().push_back(Arc::clone(caller));
+    }
+
+    /// Removes a caller that has said something, or has gone. False if it was let go before.
+    fn remove(&self, caller: &Arc<UnixStream>) -> bool {
+        let mut callers = self.callers();
+        let found = callers.iter().position(|one| Arc::ptr_eq(one, caller));
+        found.and_then(|at| callers.remove(at)).is_some()
+    }
+
+    /// Refuses the oldest of them. False if there is none.
+    fn let_oldest_go(&self) -> bool {
+        let Some(oldest) = self.callers().pop_front() else {
+            return false;
+        };
+        // It may have gone by itself.
+        drop((&*oldest).write_all(TOO_MANY));
+        drop(oldest.shutdown(Shutdown::Both));
+        true
     }
 }
 
@@ -84,11 +123,12 @@ fn try_listen(
 ) -> io::Result<()> {
     let name = format!("{}{}", prefix(root), std::process::id());
     let listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?)?;
+    let silent = SilentCallers::default();
     let body = move || {
         for caller in listener.incoming() {
             match caller {
                 // A caller that has gone misses nothing.
-                Ok(caller) => drop(serve(caller, &control, &answers, read_time_max)),
+                Ok(caller) => drop(serve(caller, &control, &answers, &silent, read_time_max)),
                 Err(_) => std::thread::sleep(READ_TIME_MAX),
             }
         }
@@ -102,11 +142,12 @@ fn start_thread(body: impl FnOnce() + Send + 'static) -> io::Result<()> {
     thread.stack_size(256 * 1024).spawn(body).map(drop)
 }
 
-/// Answers a caller on a thread of its own.
+/// Answers a caller on a thread of its own. One that is too many takes the place of the oldest that says nothing.
 fn serve(
     mut caller: UnixStream,
     control: &Control,
     answers: &ControlAnswers,
+    silent: &SilentCallers,
     read_time_max: Duration,
 ) -> io::Result<()> {
     let who = socket_peercred(&caller)?.uid;
@@ -114,19 +155,37 @@ fn serve(
     if who != geteuid() && who != Uid::ROOT {
         return caller.write_all(b"only the user of the server and root may do that\n");
     }
-    let Some(pending) = answers.begin() else {
-        return caller.write_all(b"it has too many requests of this kind: try again\n");
-    };
-    let control = control.clone();
-    start_thread(move || {
-        let _pending = pending;
-        drop(answer(caller, &control, read_time_max));
-    })
+    if answers.is_full() && !silent.let_oldest_go() {
+        return caller.write_all(TOO_MANY);
+    }
+    let (control, pending) = (control.clone(), answers.begin());
+    let (caller, heard) = (Arc::new(caller), silent.clone());
+    silent.add(&caller);
+    let started = start_thread({
+        let caller = Arc::clone(&caller);
+        move || {
+            let _pending = pending;
+            drop(answer(&caller, &control, &heard, read_time_max));
+        }
+    });
+    if started.is_err() {
+        silent.remove(&caller);
+    }
+    started
 }
 
-fn answer(mut caller: UnixStream, control: &Control, read_time_max: Duration) -> io::Result<()> {
+fn answer(
+    caller: &Arc<UnixStream>,
+    control: &Control,
+    silent: &SilentCallers,
+    read_time_max: Duration,
+) -> io::Result<()> {
     let is_line = |said: &[u8]| said.contains(&b'\n');
-    let line = read_until(is_line, &caller, LINE_BYTES_MAX, Some(read_time_max))?;
+    let line = read_until(is_line, caller, LINE_BYTES_MAX, Some(read_time_max));
+    if !silent.remove(caller) {
+        return Ok(());
+    }
+    let line = line?;
     let outcome = match (line.trim_end(), &control.upgrades) {
         (RELOAD, _) => control.reloads.ask_and_wait(),
         (UPGRADE, Some(upgrades)) => upgrades.ask_and_wait(),
@@ -142,7 +201,7 @@ fn answer(mut caller: UnixStream, control: &Control, read_time_max: Duration) ->
         (Err(_), Some(pid)) => format!("{REPLACED}process {pid} has its place, and it ends"),
         (Err(fault), None) => fault,
     };
-    caller.write_all(told.as_bytes())
+    (&**caller).write_all(told.as_bytes())
 }
 
 #[cfg(test)]
@@ -170,14 +229,20 @@ mod tests {
         let name = format!("{}{}", prefix(folder.path()), std::process::id());
         let address = SocketAddr::from_abstract_name(name).expect("a name");
         let call = || UnixStream::connect_addr(&address).expect("connected");
-        let _silent: Vec<UnixStream> = (1..CALLERS_MAX).map(|_| call()).collect();
+        let silent: Vec<UnixStream> = (1..CALLERS_MAX).map(|_| call()).collect();
         let told = asked(call(), "dance\n");
         assert_eq!(told, "\"dance\" is nothing that this server knows");
         wait::until("only the silent callers are left", || {
             answers.0.load(Ordering::Acquire) == CALLERS_MAX - 1
         });
         let _last = call();
-        let told = asked(call(), "");
-        assert_eq!(told, "it has too many requests of this kind: try again\n");
+        // The oldest goes in its place.
+        let told = asked(call(), "sing\n");
+        assert_eq!(told, "\"sing\" is nothing that this server knows");
+        let told = read_until(|_| false, &silent[0], 1_000, None).expect("an answer");
+        assert_eq!(told.as_bytes(), TOO_MANY);
+        wait::until("the other silent callers are left", || {
+            answers.0.load(Ordering::Acquire) == CALLERS_MAX - 1
+        });
     }
 }

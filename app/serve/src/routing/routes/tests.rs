@@ -247,3 +247,50 @@ fn routes_of_a_host_come_before_those_of_all() {
     let again = Pattern::parse_with_host("h.EXAMPLE/:other").expect("a pattern");
     assert_eq!(routes.insert(verb("GET"), &again, 9), Err(2));
 }
+
+#[test]
+fn routes_of_more_specific_hosts_come_first() {
+    let mut routes = Routes::default();
+    for (index, (method, text)) in [
+        ("GET", "/:x"),
+        ("GET", "*.example/:x"),
+        ("GET", ":t.example/a"),
+        ("POST", ":t.example/a"),
+        ("GET", "h.example/h"),
+        ("PUT", "*.b.example/:x"),
+        ("DELETE", "/a"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let pattern = Pattern::parse_with_host(text).expect("a pattern");
+        routes.insert(verb(method), &pattern, index).expect(text);
+    }
+    assert!(routes.has_hosts());
+    let find = |host, method, path| match routes.find_at(Some(host), method, path) {
+        RouteMatch::Route(index, _) => Ok(index),
+        RouteMatch::Nothing(allow) => Err(allow.field_value()),
+    };
+    for (host, path, expected) in [
+        ("h.example", "/h", 4),
+        ("h.example", "/a", 2),
+        ("h.example", "/b", 1),
+        ("x.example", "/h", 1),
+        ("x.example", "/a", 2),
+        ("x.b.example", "/a", 1),
+        ("example", "/a", 0),
+        ("other", "/a", 0),
+        ("x..example", "/a", 0),
+    ] {
+        assert_eq!(find(host, Method::Get, path), Ok(expected), "{host}{path}");
+    }
+    assert_eq!(find("h.example", Method::Post, "/a"), Ok(3));
+    assert_eq!(find("x.example", Method::Delete, "/a"), Ok(6));
+    assert_eq!(find("x.b.example", Method::Put, "/a"), Ok(5));
+    let all = "GET, HEAD, POST, DELETE, OPTIONS".to_owned();
+    assert_eq!(find("x.example", Method::Put, "/a"), Err(all));
+    let all = "GET, HEAD, PUT, OPTIONS".to_owned();
+    assert_eq!(find("x.b.example", Method::Post, "/b"), Err(all));
+    let again = Pattern::parse_with_host(":other.EXAMPLE/a").expect("a pattern");
+    assert_eq!(routes.insert(verb("GET"), &again, 9), Err(2));
+}

@@ -260,6 +260,9 @@ pub trait Topics {
     /// # Errors
     /// The data of a member is not JSON.
     fn members(&self, topic: &str) -> Result<Value, Error>;
+
+    /// Reports whether functions or clients of the worker get messages now.
+    fn has_receivers(&self) -> bool;
 }
 
 #[cfg(test)]

@@ -88,26 +88,15 @@ impl ScriptFunction for JsFunction {
     }
 
     fn start(self: Rc<Self>, args: Vec<Value>) -> LocalFuture<Result<(), Error>> {
-        Box::pin(async move {
-            let core = self.core.upgrade().ok_or_else(isolate_is_gone)?;
-            let ran = core.enter(HandlerId::MAX, None, |cx| self.begin(cx, &args));
-            let tasks = ran.tasks.unwrap_or_default();
-            let mut run = FunctionRun {
-                promise: None,
-                tasks,
-                is_over: false,
-                core,
-            };
-            match ran.value.and_then(|begun| begun) {
-                Ok(Some(promise)) => {
-                    run.promise = Some(WatchedPromise::new(run.core.clone(), promise))
-                }
-                Ok(None) => return run.end(Ok(())),
-                Err(error) => return run.end(Err(error)),
-            }
-            let result = poll_fn(|cx| run.poll(cx)).await;
-            run.end(result)
-        })
+        self.run(args, None)
+    }
+
+    fn start_alone(
+        self: Rc<Self>,
+        args: Vec<Value>,
+        hears: bool,
+    ) -> LocalFuture<Result<(), Error>> {
+        self.run(args, Some(AloneRun { hears }))
     }
 
     fn place(&self) -> Option<Place> {
@@ -134,6 +123,35 @@ impl ScriptFunction for JsFunction {
 }
 
 impl JsFunction {
+    /// Calls the function as a run of its own.
+    fn run(
+        self: Rc<Self>,
+        args: Vec<Value>,
+        alone: Option<AloneRun>,
+    ) -> LocalFuture<Result<(), Error>> {
+        Box::pin(async move {
+            let core = self.core.upgrade().ok_or_else(isolate_is_gone)?;
+            let ran = core.enter(HandlerId::MAX, None, |cx| self.begin(cx, &args));
+            let tasks = ran.tasks.unwrap_or_default();
+            let mut run = FunctionRun {
+                promise: None,
+                tasks,
+                alone,
+                is_over: false,
+                core,
+            };
+            match ran.value.and_then(|begun| begun) {
+                Ok(Some(promise)) => {
+                    run.promise = Some(WatchedPromise::new(run.core.clone(), promise))
+                }
+                Ok(None) => return run.end(Ok(())),
+                Err(error) => return run.end(Err(error)),
+            }
+            let result = poll_fn(|cx| run.poll(cx)).await;
+            run.end(result)
+        })
+    }
+
     /// Calls the function; the promise that it returned, if it did.
     fn begin(&self, cx: Cx<'_>, args: &[Value]) -> Result<Option<Val>, Error> {
         let returned = call_kept(cx, &self.function(cx.core())?, args);
@@ -146,10 +164,18 @@ impl JsFunction {
     }
 }
 
+/// A run that lasts as long as what it began, see [`ScriptFunction::start_alone`].
+#[derive(Clone, Copy)]
+struct AloneRun {
+    /// False if only work of this isolate can settle its promise.
+    hears: bool,
+}
+
 /// A run of its own that waits.
 struct FunctionRun {
     promise: Option<WatchedPromise>,
     tasks: Rc<Tasks>,
+    alone: Option<AloneRun>,
     is_over: bool,
     // Last: it keeps the context of the promise.
     core: Rc<Core>,
@@ -162,17 +188,35 @@ impl FunctionRun {
         };
         promise.wake(cx);
         let tasks = self.tasks.clone();
-        tasks.advance_all(&self.core, HandlerId::MAX, cx, || promise.is_settled())?;
+        let is_enough = || self.alone.is_none() && promise.is_settled();
+        tasks.advance_all(&self.core, HandlerId::MAX, cx, is_enough)?;
         if !promise.is_settled() {
-            return Poll::Pending;
+            return match self.alone.is_some_and(|alone| !alone.hears) && !self.is_work_left() {
+                true => Poll::Ready(Err(Error::script(
+                    "the script awaits a promise that nothing settles: no timer, request or query goes on any more",
+                ))),
+                false => Poll::Pending,
+            };
         }
+        let goes_on = self.alone.is_some() && !tasks.is_empty();
         let ran = self.core.enter(HandlerId::MAX, Some(tasks), |cx| {
             match promise_result(cx, promise.promise()) {
                 Some(Err(reason)) => Err(error::describe(cx, reason.raw())),
                 _ => Ok(()),
             }
         });
-        Poll::Ready(ran.value.and_then(|result| result))
+        match ran.value.and_then(|result| result) {
+            Ok(()) if goes_on => Poll::Pending,
+            ended => Poll::Ready(ended),
+        }
+    }
+
+    /// Reports whether work goes on that may settle the promise: of this run, of the module top level, or of runs that
+    /// have ended.
+    fn is_work_left(&self) -> bool {
+        let top_level = self.core.top_level.borrow();
+        let is_quiet = top_level.as_ref().is_none_or(|tasks| tasks.is_empty());
+        !self.tasks.is_empty() || !is_quiet || self.core.background.get() > 0
     }
 
     fn end(mut self, result: Result<(), Error>) -> Result<(), Error> {

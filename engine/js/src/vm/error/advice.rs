@@ -36,13 +36,31 @@ const GLOBALS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Functions of other frameworks and runtimes.
+/// Functions of other frameworks and runtimes, and of Lua alone.
 const FUNCTIONS: &[(&str, &str)] = &[
     (
         "app.listen",
         "the server listens by itself, where --listen or [server] listen says",
     ),
     ("app.set", "settings are in sampan.toml"),
+    ("app.config", "settings are in sampan.toml"),
+    ("app.route", "write app.get, app.post and so on"),
+    (
+        "app.static",
+        "files in the folder public/ are served by themselves",
+    ),
+    ("app.gather", "write await Promise.all([...])"),
+    ("db.all", "write db.query(sql, params)"),
+    ("db.get", "write db.one(sql, params)"),
+    ("db.run", "write db.exec(sql, params)"),
+    (
+        "db.prepare",
+        "write db.query(sql, params): statements stay prepared",
+    ),
+    ("req.param", "write req.params.name"),
+    ("req.query.get", "write req.query.name"),
+    ("req.session.destroy", "write req.session.clear()"),
+    ("req.session.save", "a session is saved by itself"),
     ("crypto.randomUUID", WEB_CRYPTO),
     ("crypto.getRandomValues", WEB_CRYPTO),
 ];

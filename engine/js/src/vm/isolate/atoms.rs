@@ -13,6 +13,7 @@ pub(crate) struct Atoms {
     /// `Symbol.iterator`.
     pub(crate) iterator: qjs::JSAtom,
     pub(crate) web_status: qjs::JSAtom,
+    pub(crate) web_status_text: qjs::JSAtom,
     pub(crate) web_headers: qjs::JSAtom,
     pub(crate) web_list: qjs::JSAtom,
     pub(crate) web_body: qjs::JSAtom,
@@ -40,6 +41,7 @@ impl Atoms {
             // SAFETY: the symbol is alive; the atom takes a reference of its own.
             iterator: unsafe { qjs::JS_ValueToAtom(cx.raw(), iterator.js()) },
             web_status: hidden.atom(cx, "status")?,
+            web_status_text: hidden.atom(cx, "statusText")?,
             web_headers: hidden.atom(cx, "headers")?,
             web_list: hidden.atom(cx, "list")?,
             web_body: hidden.atom(cx, "body")?,
@@ -58,6 +60,7 @@ impl Atoms {
             self.to_json,
             self.iterator,
             self.web_status,
+            self.web_status_text,
             self.web_headers,
             self.web_list,
             self.web_body,

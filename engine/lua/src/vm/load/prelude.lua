@@ -1,5 +1,4 @@
 -- The `sampan` module: routes, groups, middleware and responses.
---
 -- Called once per isolate with LuaJIT's own globals, the host's table, the new globals of the scripts, and what makes the chain,
 -- `app.fetch`, `app.nested` and `app.gather`. Returns what the engine keeps: the declarations, the chain that runs middleware, the stream starter.
 local G, host, env, make_chain, make_fetch, make_nested, make_gather = ...
@@ -32,8 +31,7 @@ local function no_colon(name, level)
   error(name .. ": write " .. name .. "(...) with a dot, not with a colon", (level or 2) + 1)
 end
 
--- Refuses arguments behind those that a declaration takes: a second function would never run. The caller is the function that
--- the script calls.
+-- Refuses arguments behind those that a declaration takes, which would never run. The script calls the caller.
 local ONE_FUNCTION = "it takes one function: call it again for each further one"
 local ONE_HANDLER = "it takes one handler: declare what runs before it with app.use"
 local function refuse_more(name, text, ...)
@@ -41,6 +39,9 @@ local function refuse_more(name, text, ...)
     if select(at, ...) ~= nil then error(name .. ": " .. text, 3) end
   end
 end
+-- A function of a group or a host without parameters can declare nothing of it.
+local function takes_none(fn) local of = getinfo(fn, "u") return of.nparams == 0 and not of.isvararg end
+local NO_PARAMETER = ": its function declares by its parameter: function(site) site.get(...) end"
 -- Middleware in the place of options or of a handler would never run.
 local function refuse_middleware(name, ...)
   for at = 1, select("#", ...) do
@@ -648,7 +649,7 @@ local function declare(into, prefix)
       note("use", written)
     else
       local wrap = asked and asking(fn, asked) or fn
-      local item = { pattern = pattern, handler = wrap, file = file, line = line }
+      local item = { pattern = pattern, handler = wrap, native = asked and fn, file = file, line = line }
       program.middleware[#program.middleware + 1] = item
       note("use", written, item, asked and fn)
     end
@@ -657,6 +658,7 @@ local function declare(into, prefix)
     check_pattern(into, "group", inner)
     host.check("app.group", "function", "second argument", fn)
     refuse_more("app.group", "it takes one function: declare middleware inside of it", ...)
+    if takes_none(fn) then error("app.group" .. NO_PARAMETER, 2) end
     note("group", inner)
     fn(scope(join(prefix, (inner:gsub("/$", "")))))
   end
@@ -669,11 +671,10 @@ declare(app, "")
 function app.host(name, fn, ...)
   if name == app then no_colon("app.host") end
   host.check("app.host", "string", "host", name)
-  if not name:find("^[%w._-]+$") then
-    error("app.host: write the name of one host without scheme, port, path and '*', as in 'api.example.org'", 2)
-  end
+  host.check_host("app.host", name)
   host.check("app.host", "function", "second argument", fn)
   refuse_more("app.host", "it takes one function: declare middleware inside of it", ...)
+  if takes_none(fn) then error("app.host" .. NO_PARAMETER, 2) end
   host.check_loading("app.host")
   note("host", name)
   fn(scope(name))

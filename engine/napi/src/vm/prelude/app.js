@@ -11,7 +11,9 @@ const { addedMethods } = native;
 const { exports, runHandler, runEmpty, serve } = native.contract({
   native,
   stringify,
-  response: (status, type, body, statusText) => response(status, type === null ? [] : ["content-type", type], body, statusText),
+  response: (status, type, body, statusText) =>
+    // Without a type it is an answer without a body, whose status stays as it is.
+    type === null ? response(status, [], body) : response(status, ["content-type", type], body, statusText),
   responseWithFields: response,
   listOf: (headers) => [...headers].flat(),
   fileBody: (path) => new FileBody(path),

@@ -355,6 +355,128 @@ is text
 0 errors, 1 warning (3 routes)
 ";
     assert_eq!(out, expected);
+    for handler in [
+        "({ params: { major } }) => major",
+        "(req) => { const { major } = req.params; return major; }",
+    ] {
+        let app = format!("import {{ app }} from 'sampan';\napp.get('/v:major', {handler});\n");
+        let folder = project(&[("app.js", &app)]);
+        let (_, out) = said("check", &folder, &[]);
+        assert!(
+            out.starts_with("warning: app.js:2: the pattern \"/v:major\" has no"),
+            "{out}"
+        );
+    }
+}
+
+#[test]
+fn parameters_as_other_frameworks_write_them_are_warnings() {
+    let lua = "local app = require 'sampan'\n\
+               app.get('/items/{id}', function(req) return req.params.id end)\n\
+               app.get('/users/<int:id>', function(req) return req.params.id end)\n\
+               app.use('/v{major}/*', function(req, next) return next(req) end)\n\
+               app.get('/a/:b/%7Bid%7D', function(req) return req.params.b end)\n";
+    let js = "import { app } from 'sampan';\n\
+              app.get('/items/{id}', (req) => req.params.id);\n\
+              app.get('/users/<int:id>', (req) => req.params.id);\n\
+              app.use('/v{major}/*', (req, next) => next(req));\n\
+              app.get('/a/:b/%7Bid%7D', (req) => req.params.b);\n";
+    for (file, text) in [("app.lua", lua), ("app.js", js)] {
+        let folder = project(&[(file, text)]);
+        let (status, out) = said("check", &folder, &[]);
+        let expected = format!(
+            "\
+warning: {file}:4: {{major}} is text in the pattern \"/v{{major}}/*\": a parameter is written {{:major}}
+warning: {file}:2: {{id}} is text in the pattern \"/items/{{id}}\": a parameter is written :id
+warning: {file}:3: <int:id> is text in the pattern \"/users/<int:id>\": a parameter is written :id
+0 errors, 3 warnings (3 routes)
+"
+        );
+        assert_eq!((status, out), (0, expected));
+    }
+}
+
+#[test]
+fn promises_that_are_used_as_values_are_warnings() {
+    let app = |verify: &str| {
+        format!(
+            "import {{ app, json, password }} from \"sampan\";\nimport {{ isUp }} from \"./up.ts\";\n\
+             app.post(\"/login\", async (req) => {{\n  const f = await req.form<{{ password: string }}>();\n  \
+             if (!{verify}(f.password, \"h\")) return json({{}}, 401);\n  return isUp();\n}});\n"
+        )
+    };
+    let up = |fetch: &str| {
+        format!(
+            "export async function isUp() {{\n  const answer = {fetch}(\"https://example.com\");\n  \
+             return answer.ok;\n}}\n"
+        )
+    };
+    let wrong = (app("password.verify"), up("fetch"));
+    let folder = project(&[("app.ts", &wrong.0), ("up.ts", &wrong.1)]);
+    let (status, out) = said("check", &folder, &[]);
+    let expected = "\
+warning: app.ts:5: password.verify(...) gives a promise, which is always true: write await password.verify(...)
+warning: up.ts:2: fetch(...) gives a promise, which has no ok (used in line 3): write await fetch(...)
+0 errors, 2 warnings (1 route)
+";
+    assert_eq!((status, out.as_str()), (0, expected));
+    let right = (app("await password.verify"), up("await fetch"));
+    let folder = project(&[("app.ts", &right.0), ("up.ts", &right.1)]);
+    let (_, out) = said("check", &folder, &[]);
+    assert!(out.starts_with("all is well"), "{out}");
+}
+
+#[test]
+fn filters_without_an_argument_that_they_need_are_told() {
+    let page = "{{ 'a'|replace('a') }}\n{{ [1]|batch }}\n{{ [1]|map }}\n{{ [1]|selectattr }}\n\
+                {{ 'a'|replace('a', new='b') }}{{ [{'a': 1}]|map(attribute='a') }}\n";
+    let folder = project(&[("app.lua", LUA), ("templates/a.html", page)]);
+    let (status, out) = said("check", &folder, &[]);
+    assert_eq!(status, 1, "{out}");
+    for told in [
+        "error: templates/a.html:1: missing argument: the filter replace needs \"new\"; it takes 3 arguments: old, \
+         new, count\n",
+        "error: templates/a.html:2: missing argument: the filter batch needs \"linecount\"",
+        "error: templates/a.html:3: missing argument: the filter map needs the name of a filter, or attribute=...\n",
+        "error: templates/a.html:4: missing argument: the filter selectattr needs the name of an attribute\n",
+        "4 errors, 0 warnings",
+    ] {
+        assert!(out.contains(told), "{told:?} is not in:\n{out}");
+    }
+}
+
+#[test]
+fn a_project_without_templates_that_renders_is_told() {
+    let lua = "local app = require 'sampan'\n\
+               app.get('/', function() return app.render('a.html') end)\n\
+               app.get('/b', function(req) return req:render('b.html') end)\n\
+               app.get('/c', function() return other.render('c') end)\n";
+    let js = "import { app, render } from 'sampan';\n\
+              app.get('/', () => render('a.html'));\n\
+              app.get('/b', (req) => req.render('b.html'));\n";
+    let why = "the project has no templates, which lie in its folder templates/";
+    for (file, text, calls) in [
+        ("app.lua", lua, ["app.render", "req:render"]),
+        ("app.js", js, ["render", "render"]),
+    ] {
+        let folder = project(&[(file, text)]);
+        let (status, out) = said("check", &folder, &[]);
+        assert_eq!(status, 0, "{out}");
+        for (line, call, page) in [(2, calls[0], "a.html"), (3, calls[1], "b.html")] {
+            let told = format!(
+                "warning: {file}:{line}: {call}({page:?}): there is no templates/{page}: {why}\n"
+            );
+            assert_eq!(out.matches(&told).count(), 1, "{told}: {out}");
+        }
+        assert!(out.contains("0 errors, 2 warnings"), "{out}");
+    }
+    // A function of another library.
+    let js = "import { app } from 'sampan';\nimport { render } from './own.js';\n\
+              app.get('/', () => render('a'));\n";
+    let own = "export const render = (text) => text;\n";
+    let folder = project(&[("app.js", js), ("own.js", own)]);
+    let (_, out) = said("check", &folder, &[]);
+    assert_eq!(out, "all is well (1 route)\n");
 }
 
 #[test]

@@ -113,6 +113,17 @@ fn a_handler_that_returns_nothing_is_told_once() {
              app.get('/answer', () => new Response(null, { status: 204 }));\n\
              app.get('/none', () => text('', 204));\n",
         ),
+        // Behind middleware that waits.
+        (
+            "app.js",
+            "import { app, text, time } from 'sampan';\n\
+             app.use(async (req, next) => { await time.sleep(0.001); return await next(req); });\n\
+             app.use('/forgotten/*', async (req, next) => { await next(req); });\n\
+             app.get('/forgotten/:id', () => { text('lost'); });\n\
+             app.get('/empty', () => null);\n\
+             app.get('/answer', () => new Response(null, { status: 204 }));\n\
+             app.get('/none', () => text('', 204));\n",
+        ),
     ] {
         let scratch = Scratch::new(&[(file, text)]);
         let process = Process::start(&mut dev(&scratch, &[]));

@@ -243,3 +243,28 @@ fn where_the_system_has_no_watches_left_it_polls() {
         drop(log);
     }
 }
+
+#[test]
+fn promises_that_are_used_as_values_are_warned_of_at_each_load() {
+    let with = |condition: &str| {
+        format!(
+            "import {{ app, password }} from 'sampan';\n\
+             app.get('/', async () => (({condition}) ? 'in' : 'out'));\n"
+        )
+    };
+    let scratch = Scratch::new(&[("app.js", &with("password.verify('a', 'b')"))]);
+    let process = Process::start(&mut dev(&scratch, &[]));
+    let mut page = Page::open(&process);
+    for condition in [
+        "!password.verify('a', 'b')",
+        "await password.verify('a', 'b')",
+    ] {
+        write(&scratch, "app.js", &with(condition));
+        page.hears_of_reload();
+    }
+    process.signal("TERM");
+    let (status, log) = process.end();
+    assert_eq!(status, Some(0), "{log}");
+    let warning = "WARN app.js:2: password.verify(...) gives a promise, which is always true";
+    assert_eq!(log.matches(warning).count(), 2, "{log}");
+}

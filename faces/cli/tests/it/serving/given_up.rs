@@ -267,3 +267,70 @@ app.get("/here", () => String(held.length));
         wait::until("it runs again", || repeated() == 200);
     }
 }
+
+#[test]
+fn those_who_wait_for_an_answer_that_fails_try_one_at_a_time() {
+    let lua = r#"
+local app = require "sampan"
+local begun, allowed = 0, 0
+app.use("/fails", app.cached{ seconds = 60 })
+app.get("/fails", function()
+  begun = begun + 1
+  local own = begun
+  while allowed < own do app.time.sleep(0.001) end
+  error("on purpose")
+end)
+app.get("/allow", function() allowed = allowed + 1 return "one more" end)
+app.get("/here", function() return tostring(begun) end)
+"#;
+    let js = r#"
+import { app, time } from "sampan";
+let begun = 0, allowed = 0;
+app.use("/fails", app.cached({ seconds: 60 }));
+app.get("/fails", async () => {
+  const own = ++begun;
+  while (allowed < own) await time.sleep(0.001);
+  throw new Error("on purpose");
+});
+app.get("/allow", () => {
+  allowed++;
+  return "one more";
+});
+app.get("/here", () => String(begun));
+"#;
+    for (name, source) in [("app.lua", lua), ("app.js", js)] {
+        let scratch = Scratch::new(&[(name, source), ("sampan.toml", "[workers]\nslow = 0\n")]);
+        let process = Process::start(&mut serve(&scratch.file(name), 1));
+        let allow = || {
+            let mut client = ask(&process, "/allow");
+            assert_eq!(client.read(false).expect("an answer").text(), "one more");
+        };
+        let mut first = ask(&process, "/fails");
+        until(&process, "1");
+        let mut waiting = [(); 5].map(|()| ask(&process, "/fails"));
+        // The one worker takes requests in the order in which they come.
+        assert_eq!(here(&process), "1");
+        allow();
+        assert_eq!(first.read(false).expect("an answer").status, 500);
+        until(&process, "2");
+        allow();
+        // One more tries, and the others have waited for two already.
+        until(&process, "3");
+        allow();
+        let mut statuses = Vec::new();
+        for client in &mut waiting {
+            let answer = client.read(false).expect("an answer");
+            let is_told = answer.header("retry-after") == ["1"];
+            assert_eq!(is_told, answer.status == 503, "{name}: {}", answer.status);
+            statuses.push(answer.status);
+        }
+        statuses.sort_unstable();
+        assert_eq!(statuses, [500, 500, 503, 503, 503], "{name}");
+        assert_eq!(here(&process), "3");
+        // The next request tries again.
+        let mut next = ask(&process, "/fails");
+        until(&process, "4");
+        allow();
+        assert_eq!(next.read(false).expect("an answer").status, 500);
+    }
+}

@@ -1,11 +1,13 @@
-//! Additions of capabilities to requests reach the answer and nothing else.
+//! Additions of capabilities to requests reach the answer and nothing else. And requests that are repeated by their key
+//! run once.
 
-use crate::support::Scratch;
+use crate::commands::command::serve;
+use crate::support::{Process, Scratch};
 use sampan_host::log::Level;
 use sampan_host::{Args, Context, Error, Function, FunctionKind, Module, Param, Type, Value};
 use sampan_log::Logger;
 use sampan_runtime::{AppConfig, Server};
-use sampan_testkit::Client;
+use sampan_testkit::{Answer, Client, wait};
 use std::cell::Cell;
 
 const fn text(name: &'static str) -> Param {
@@ -163,5 +165,132 @@ fn what_a_capability_adds_to_a_request_is_in_its_answer() {
         let text = logger.lines();
         assert!(text.contains("the request is over"), "{file}: {text}");
         assert!(running.shutdown());
+    }
+}
+
+const KEYS_LUA: &str = r#"
+local app = require "sampan"
+local db = app.db
+db.exec("CREATE TABLE IF NOT EXISTS orders (name TEXT)")
+db.exec("CREATE TABLE IF NOT EXISTS signs (sign TEXT)")
+local function has(sign) return db.one("SELECT 1 FROM signs WHERE sign = ?", { sign }) ~= nil end
+app.use(app.secure_headers{ csp = "script-src 'nonce-{nonce}'" })
+app.use(app.idempotency{ user = function() return 1 end })
+app.post("/order", function(req)
+  local name = req.headers["x-name"]
+  if name == "slow" then
+    db.exec("INSERT INTO signs VALUES ('begun')")
+    while not has("go") do app.time.sleep(0.002) end
+  end
+  db.exec("INSERT INTO orders VALUES (?)", { name })
+  return name
+end)
+app.post("/page", function(req) return req.csp_nonce end)
+app.post("/plain", function(req)
+  return app.text(req.csp_nonce, { headers = { ["Content-Security-Policy"] = "default-src 'none'" } })
+end)
+app.post("/go", function() db.exec("INSERT INTO signs VALUES ('go')") return "gone" end)
+app.get("/begun", function() return tostring(has("begun")) end)
+app.get("/orders", function() return db.query("SELECT name FROM orders") end)
+"#;
+
+const KEYS_JS: &str = r#"
+import { app, db, text, time } from "sampan";
+db.exec("CREATE TABLE IF NOT EXISTS orders (name TEXT)");
+db.exec("CREATE TABLE IF NOT EXISTS signs (sign TEXT)");
+const has = (sign) => db.one("SELECT 1 FROM signs WHERE sign = ?", [sign]) != null;
+app.use(app.secureHeaders({ csp: "script-src 'nonce-{nonce}'" }));
+app.use(app.idempotency({ user: () => 1 }));
+app.post("/order", async (req) => {
+  const name = req.headers.get("x-name");
+  if (name === "slow") {
+    db.exec("INSERT INTO signs VALUES ('begun')");
+    while (!has("go")) await time.sleep(0.002);
+  }
+  db.exec("INSERT INTO orders VALUES (?)", [name]);
+  return name;
+});
+app.post("/page", (req) => req.cspNonce);
+app.post("/plain", (req) => text(req.cspNonce, { headers: { "Content-Security-Policy": "default-src 'none'" } }));
+app.post("/go", () => {
+  db.exec("INSERT INTO signs VALUES ('go')");
+  return "gone";
+});
+app.get("/begun", () => String(has("begun")));
+app.get("/orders", () => db.query("SELECT name FROM orders"));
+"#;
+
+/// Sends a request whose URL is the same for all servers.
+fn send(process: &Process, line: &str, fields: &str) -> Client {
+    let mut client = process.client();
+    let request = format!("{line} HTTP/1.1\r\nHost: h\r\n{fields}Content-Length: 0\r\n\r\n");
+    client.send(request.as_bytes()).expect("sent");
+    client
+}
+
+fn answer(process: &Process, line: &str, fields: &str) -> Answer {
+    send(process, line, fields).read(false).expect("an answer")
+}
+
+#[test]
+fn a_key_that_runs_in_one_process_is_refused_by_another() {
+    for (name, source) in [("app.lua", KEYS_LUA), ("app.js", KEYS_JS)] {
+        let scratch = Scratch::new(&[(name, source)]);
+        let start = || Process::start(&mut serve(&scratch.file(name), 1));
+        let (one, other) = (start(), start());
+        let mut slow = send(
+            &one,
+            "POST /order",
+            "Idempotency-Key: a\r\nX-Name: slow\r\n",
+        );
+        let begun = || answer(&other, "GET /begun", "").text() == "true";
+        wait::until("it has begun", begun);
+        let quick = "Idempotency-Key: a\r\nX-Name: quick\r\n";
+        for process in [&one, &other] {
+            let refused = answer(process, "POST /order", quick);
+            assert_eq!(refused.status, 409, "{name}: {}", refused.text());
+            assert_eq!(refused.header("retry-after"), ["1"]);
+            assert!(refused.text().contains("still runs"), "{}", refused.text());
+        }
+        assert_eq!(answer(&other, "POST /go", "").text(), "gone");
+        assert_eq!(slow.read(false).expect("an answer").text(), "slow");
+        for process in [&one, &other] {
+            let orders = answer(process, "GET /orders", "").text();
+            assert_eq!(orders, r#"[{"name":"slow"}]"#, "{name}");
+            let again = answer(process, "POST /order", quick);
+            assert_eq!(again.text(), "slow");
+            assert_eq!(again.header("idempotent-replayed"), ["true"]);
+        }
+    }
+}
+
+#[test]
+fn a_page_that_is_given_again_has_the_policy_of_its_nonce() {
+    for (name, source) in [("app.lua", KEYS_LUA), ("app.js", KEYS_JS)] {
+        let scratch = Scratch::new(&[(name, source)]);
+        let process = Process::start(&mut serve(&scratch.file(name), 1));
+        let page = |key: &str| {
+            let key = format!("Idempotency-Key: {key}\r\n");
+            let answer = answer(&process, "POST /page", &key);
+            let policies = answer.header("content-security-policy");
+            let nonce = format!("'nonce-{}'", answer.text());
+            assert!(
+                matches!(policies[..], [policy] if policy.contains(&nonce)),
+                "{name}: {policies:?}, {nonce}"
+            );
+            (
+                answer.text(),
+                answer.header("idempotent-replayed") == ["true"],
+            )
+        };
+        let (first, _) = page("a");
+        assert_eq!(page("a"), (first.clone(), true), "{name}");
+        assert_ne!(page("b").0, first, "{name}");
+        // A policy of the handler's own stays alone.
+        for _ in 0..2 {
+            let answer = answer(&process, "POST /plain", "Idempotency-Key: a\r\n");
+            let policies = answer.header("content-security-policy");
+            assert_eq!(policies, ["default-src 'none'"], "{name}");
+        }
     }
 }
