@@ -4,7 +4,9 @@ use crate::gate::control::Control;
 use crate::request::request_view::View;
 use sampan_host::engine::cancelled;
 use sampan_host::request::{AnswerHooks, HookStep};
-use sampan_host::{Error, ErrorKind, LocalFuture, RequestView, ResponseSink, Step, Suspended};
+use sampan_host::{
+    Error, ErrorKind, LocalFuture, Outbox, RequestView, ResponseSink, Step, Suspended, Verdict,
+};
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
@@ -29,11 +31,14 @@ pub(crate) fn ended(control: &Rc<Control>, view: &Rc<View>, sink: &dyn ResponseS
 /// are called again.
 fn call_hooks(
     control: &Control,
-    view: &View,
+    view: &Rc<View>,
     sink: &dyn ResponseSink,
 ) -> Result<Option<LocalFuture<Result<(), Error>>>, Error> {
-    let step = AnswerHooks::before_answer(view).and_then(|step| match step {
-        HookStep::Done => view.record_written(sink),
+    let step = AnswerHooks::before_answer(&**view).and_then(|step| match step {
+        HookStep::Done => match transactions_end(control, view)? {
+            Some(wait) => Ok(HookStep::Waits(wait)),
+            None => view.record_written(sink),
+        },
         waits => Ok(waits),
     });
     match step {
@@ -42,6 +47,31 @@ fn call_hooks(
         Err(error) if error.kind() == ErrorKind::TooLong => Ok(Some(control.gate.writable())),
         Err(error) => Err(error),
     }
+}
+
+/// Returns the wait for the open transactions of a request whose answer is recorded, since there is no record of what
+/// is rolled back later.
+fn transactions_end(
+    control: &Control,
+    view: &Rc<View>,
+) -> Result<Option<LocalFuture<Result<(), Error>>>, Error> {
+    if view.additions.recorder().is_none() {
+        return Ok(None);
+    }
+    let open = control.gate.transactions_behind(view)?;
+    if open.is_empty() {
+        return Ok(None);
+    }
+    let verdicts: Vec<_> = open.iter().map(Outbox::settled).collect();
+    let gate = Rc::clone(&control.gate);
+    Ok(Some(Box::pin(async move {
+        for verdict in verdicts {
+            if verdict.await == Verdict::Failed {
+                return Err(gate.lost_answer(true));
+            }
+        }
+        Ok(())
+    })))
 }
 
 /// The hooks of a request, one of which waits.

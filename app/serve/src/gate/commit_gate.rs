@@ -233,6 +233,19 @@ impl Gate {
         self.db.has_transactions() || (self.runs_mix && !view.store().is_empty())
     }
 
+    /// Returns the outboxes of the open transactions that a request has begun or used.
+    ///
+    /// # Errors
+    /// One of them was rolled back that was another request's.
+    pub(super) fn transactions_behind(&self, view: &Rc<View>) -> Result<Vec<Outbox>, Error> {
+        if !self.may_have_transactions(view) {
+            return Ok(Vec::new());
+        }
+        let owner = RunOwner::Request(Rc::clone(view) as Rc<dyn RequestView>);
+        let outboxes = self.db.transactions_behind(&owner);
+        outboxes.ok_or_else(|| self.lost())
+    }
+
     /// Reports whether what a request gives now may be rolled back with a transaction.
     pub(crate) fn may_be_rolled_back(&self, view: &Rc<View>) -> bool {
         let request = || Rc::clone(view) as Rc<dyn RequestView>;
@@ -380,18 +393,5 @@ impl Visit {
     /// Has a task woken when the open group is settled.
     pub(crate) fn wake_when_settled(&self, cx: &task::Context<'_>) {
         self.gate.outbox.wake_when_settled(cx);
-    }
-
-    /// The open outboxes of the transactions on which what the request gives depends.
-    ///
-    /// # Errors
-    /// One of them was rolled back that was another request's.
-    pub(super) fn transactions_behind(&self, view: &Rc<View>) -> Result<Vec<Outbox>, Error> {
-        if !self.gate.may_have_transactions(view) {
-            return Ok(Vec::new());
-        }
-        let owner = RunOwner::Request(Rc::clone(view) as Rc<dyn RequestView>);
-        let outboxes = self.gate.db.transactions_behind(&owner);
-        outboxes.ok_or_else(|| self.gate.lost())
     }
 }

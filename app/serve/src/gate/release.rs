@@ -23,7 +23,7 @@ impl Visit {
         view: &Rc<View>,
         control: &Rc<Control>,
     ) -> Answer {
-        match self.transactions_behind(view) {
+        match self.gate.transactions_behind(view) {
             Ok(transactions) if self.gate.db.losses() == self.losses => {
                 if !transactions.is_empty() && matches!(response.body(), Body::Stream(_)) {
                     return self.release_begun(&transactions, response, view, control);
@@ -114,7 +114,7 @@ impl Visit {
 
     /// Reports whether what the request gives depends on transactions that are open.
     pub(crate) fn has_transactions_behind(&self, view: &Rc<View>) -> bool {
-        let open = self.transactions_behind(view);
+        let open = self.gate.transactions_behind(view);
         open.is_ok_and(|open| !open.is_empty())
     }
 
@@ -125,7 +125,7 @@ impl Visit {
     /// A transaction that the request has used was rolled back.
     pub(super) fn settling(&self, view: Option<&Rc<View>>) -> Result<Option<Settling>, Error> {
         let mut open = match view {
-            Some(view) => self.transactions_behind(view)?,
+            Some(view) => self.gate.transactions_behind(view)?,
             None => Vec::new(),
         };
         open.push(self.gate.outbox.clone());

@@ -255,6 +255,7 @@ impl Idempotency {
             request: digest_of_request,
             outcome: KeyOutcome::Running(process),
         };
+        record::clean(&*self.tables, looked)?;
         let times = (looked, looked.saturating_add(LEASE_MILLIS));
         record::store(&*self.tables, &digest_of_key, row, process, times)?;
         plans.record(Rc::new(Recorder {
@@ -319,7 +320,6 @@ impl Recorder {
         };
         // A record that was over then is over, also if the clock was set back.
         let now = now().max(self.looked);
-        record::clean(&*self.tables, now)?;
         let times = (now, now.saturating_add(self.hold_millis));
         if !record::store(&*self.tables, &self.digest, row, self.process, times)? {
             let text = format!(

@@ -38,3 +38,4 @@ pub use outgoing::{
 };
 pub use proxy_header::{PROXY_HEADER_BYTES_MAX, ProxyHeader, parse_proxy_header};
 pub use status::reason;
+pub use target::is_authority;

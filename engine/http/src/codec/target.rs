@@ -93,7 +93,7 @@ fn has_dot_segment_or_backslash(path: &[u8]) -> bool {
 /// Reports whether this is `host [":" port]` with a host that is not empty: a registered name, an IPv4 address, or
 /// an IP literal in brackets (RFC 3986 section 3.2.2). User information is refused: RFC 9110 section 4.2.4
 /// tells recipients to treat it as an error.
-pub(super) fn is_authority(value: &[u8]) -> bool {
+pub fn is_authority(value: &[u8]) -> bool {
     let (host_is_valid, rest) = if let [b'[', rest @ ..] = value {
         let Some(end) = memchr::memchr(b']', rest) else {
             return false;

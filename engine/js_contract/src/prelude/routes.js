@@ -14,10 +14,15 @@ function refuseMore(name, text, more) {
 }
 
 // A function of a group or a host without parameters can declare nothing of it.
+const functionText = Function.prototype.toString;
+const NO_PARAMETER = /^(?:async\s*)?(?:function\s*[\w$]*\s*)?\(\s*\)/;
 function checkFill(name, fill, more) {
   check(name, "function", "second argument", fill);
   refuseMore(name, "it takes one function: declare middleware inside of it", more);
-  if (fill.length === 0) throw new TypeError(`${name}: its function declares by its parameter: (site) => site.get(...)`);
+  const text = apply(functionText, fill, []);
+  if (NO_PARAMETER.test(text) && !/\barguments\b|\[native code\]/.test(text)) {
+    throw new TypeError(`${name}: its function declares by its parameter: (site) => site.get(...)`);
+  }
 }
 
 // Refuses middleware in the place of options or of a handler: it would never run.

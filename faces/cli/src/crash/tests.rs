@@ -91,7 +91,9 @@ fn child() {
     let Some(folder) = std::env::var_os(CHILD) else {
         return;
     };
-    let settings = "[server]\nlisten = \"127.0.0.1:0\"\nworkers = 1\n";
+    // A report names functions of an executable with all its symbols, for which it may have to wait for a processor.
+    let settings = "[server]\nlisten = \"127.0.0.1:0\"\nworkers = 1\n[limits]\nscript_millis_max = \"50s\"\n\
+                    handler_millis_max = \"50s\"\n";
     let config = move || {
         let mut config = AppConfig::from_text(Path::new(&folder), settings).expect("valid");
         config.program.modules = modules_with(&[&FAULTY]);

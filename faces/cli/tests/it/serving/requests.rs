@@ -294,3 +294,37 @@ fn a_page_that_is_given_again_has_the_policy_of_its_nonce() {
         }
     }
 }
+
+const UNAWAITED_JS: &str = r#"
+import { app, db } from "sampan";
+app.onStart(() => { db.exec("CREATE TABLE IF NOT EXISTS orders (name TEXT)"); });
+app.use("/*", app.idempotency({ user: () => "1" }));
+app.post("/:end", ({ params: { end } }) => {
+  db.transaction(async (tx) => {
+    tx.exec("INSERT INTO orders VALUES (?)", [end]);
+    await null;
+    if (end === "fails") throw new Error("too bad");
+  });
+  return "ok";
+});
+app.get("/", () => db.query("SELECT name FROM orders").map((row) => row.name).join());
+"#;
+
+#[test]
+fn an_answer_is_not_recorded_before_a_transaction_that_it_depends_on() {
+    let scratch = Scratch::new(&[("app.js", UNAWAITED_JS)]);
+    let process = Process::start(&mut serve(&scratch.file("app.js"), 1));
+    for (path, status) in [("/ends", 200), ("/fails", 500)] {
+        for at in 0..2 {
+            let seen = answer(
+                &process,
+                &format!("POST {path}"),
+                &format!("Idempotency-Key: {path}\r\n"),
+            );
+            assert_eq!(seen.status, status, "{path}");
+            let is_replayed = seen.header("idempotent-replayed") == ["true"];
+            assert_eq!(is_replayed, at == 1 && status == 200, "{path}");
+        }
+    }
+    assert_eq!(answer(&process, "GET /", "").text(), "ends");
+}
