@@ -433,7 +433,7 @@ fn a_declaration_refuses_arguments_that_it_does_not_take() {
         app.use('/x', f, nil)
         app.get('/x', {}, f, nil)
         app.get('/y', f, nil)
-        app.group('/g', f, nil)
+        app.group('/g', function(g) end, nil)
         app.not_found(f, nil)
         app.calls.keep(f, nil)",
     );
