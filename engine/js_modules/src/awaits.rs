@@ -4,15 +4,13 @@
 //! holds, if one of its uses does. Inside of a batch statements are not awaited, and at the top of a file there is
 //! nothing to wait for.
 
-use crate::nesting::with_stack_for;
-use oxc_allocator::Allocator;
+use crate::analysis::{found_in, line_at};
 use oxc_ast::AstKind;
 use oxc_ast::ast::{
     Argument, BindingPattern, CallExpression, Expression, IdentifierReference, ModuleExportName,
 };
-use oxc_parser::Parser;
-use oxc_semantic::{NodeId, Semantic, SemanticBuilder, SymbolId};
-use oxc_span::{GetSpan, SourceType};
+use oxc_semantic::{NodeId, Semantic, SymbolId};
+use oxc_span::GetSpan;
 
 /// The functions of `db`, and those of them that `tx` has.
 const OF_DB: [&str; 7] = [
@@ -42,23 +40,11 @@ pub fn missing_awaits(path: &str, source: &str) -> Vec<MissingAwait> {
     if !source.contains("sampan") {
         return Vec::new();
     }
-    with_stack_for(source, || found_in(path, source)).unwrap_or_default()
+    found_in(path, source, |semantic| calls_in(source, semantic))
 }
 
-fn found_in(path: &str, source: &str) -> Vec<MissingAwait> {
-    let allocator = Allocator::default();
-    let kind = SourceType::from_path(path).unwrap_or_default();
-    let parsed = Parser::new(&allocator, source, kind.with_module(true)).parse();
-    if parsed.panicked {
-        return Vec::new();
-    }
-    let semantic = SemanticBuilder::new()
-        .with_build_nodes(true)
-        .build(&parsed.program)
-        .semantic;
-    let finder = Finder {
-        semantic: &semantic,
-    };
+fn calls_in(source: &str, semantic: &Semantic<'_>) -> Vec<MissingAwait> {
+    let finder = Finder { semantic };
     let mut found = Vec::new();
     for node in semantic.nodes().iter() {
         let call = match node.kind() {
@@ -73,15 +59,8 @@ fn found_in(path: &str, source: &str) -> Vec<MissingAwait> {
             && !finder.is_recorded(node.id(), &call)
             && !finder.is_waited_for(node.id())
         {
-            let at = node.kind().span().start as usize;
-            let line = source[..source.floor_char_boundary(at)]
-                .matches('\n')
-                .count()
-                + 1;
-            found.push(MissingAwait {
-                line: line as u32,
-                call,
-            });
+            let line = line_at(source, node.kind().span().start);
+            found.push(MissingAwait { line, call });
         }
     }
     found.sort_by_key(|one| one.line);

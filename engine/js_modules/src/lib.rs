@@ -7,6 +7,7 @@
 //!
 //! Nothing here runs a script, and files are read through [`Sources`] alone.
 
+mod analysis;
 mod awaits;
 mod built_in;
 mod imports;

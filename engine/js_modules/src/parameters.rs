@@ -1,13 +1,10 @@
 //! The parameters of routes that a script takes out of `params` by destructuring: `({ params: { id } }) => ...` and
 //! `const { id } = req.params`.
 
-use crate::nesting::with_stack_for;
-use oxc_allocator::Allocator;
+use crate::analysis::found_in;
 use oxc_ast::AstKind;
 use oxc_ast::ast::{BindingPattern, Expression};
-use oxc_parser::Parser;
-use oxc_semantic::SemanticBuilder;
-use oxc_span::SourceType;
+use oxc_semantic::Semantic;
 use std::borrow::Cow;
 
 /// The property of a request that has its parameters.
@@ -18,20 +15,10 @@ pub fn destructured_parameters(path: &str, source: &str) -> Vec<String> {
     if !source.contains(PARAMS) {
         return Vec::new();
     }
-    with_stack_for(source, || names_in(path, source)).unwrap_or_default()
+    found_in(path, source, names_in)
 }
 
-fn names_in(path: &str, source: &str) -> Vec<String> {
-    let allocator = Allocator::default();
-    let kind = SourceType::from_path(path).unwrap_or_default();
-    let parsed = Parser::new(&allocator, source, kind.with_module(true)).parse();
-    if parsed.panicked {
-        return Vec::new();
-    }
-    let semantic = SemanticBuilder::new()
-        .with_build_nodes(true)
-        .build(&parsed.program)
-        .semantic;
+fn names_in(semantic: &Semantic<'_>) -> Vec<String> {
     let patterns = semantic
         .nodes()
         .iter()

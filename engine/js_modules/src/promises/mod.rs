@@ -6,15 +6,13 @@
 
 mod calls;
 
+use crate::analysis::{found_in, line_at};
 use crate::awaits::OF_PROMISES;
-use crate::nesting::with_stack_for;
 use calls::{PromiseCalls, bound};
-use oxc_allocator::Allocator;
 use oxc_ast::AstKind;
 use oxc_ast::ast::{AssignmentOperator, BinaryOperator, BindingPattern, Expression};
-use oxc_parser::Parser;
-use oxc_semantic::{NodeId, Semantic, SemanticBuilder, SymbolFlags};
-use oxc_span::{GetSpan, SourceType};
+use oxc_semantic::{NodeId, Semantic, SymbolFlags};
+use oxc_span::GetSpan;
 
 /// The members that all objects have.
 const OF_OBJECTS: [&str; 5] = [
@@ -41,30 +39,15 @@ pub fn promise_uses(path: &str, source: &str, waiting: &[(String, String)]) -> V
     if !source.contains("sampan") && !source.contains("fetch") {
         return Vec::new();
     }
-    with_stack_for(source, || found_in(path, source, waiting)).unwrap_or_default()
+    found_in(path, source, |semantic| uses_in(source, semantic, waiting))
 }
 
-fn found_in(path: &str, source: &str, waiting: &[(String, String)]) -> Vec<PromiseUse> {
-    let allocator = Allocator::default();
-    let kind = SourceType::from_path(path).unwrap_or_default();
-    let parsed = Parser::new(&allocator, source, kind.with_module(true)).parse();
-    if parsed.panicked {
-        return Vec::new();
-    }
-    let semantic = SemanticBuilder::new()
-        .with_build_nodes(true)
-        .build(&parsed.program)
-        .semantic;
-    let semantic = &semantic;
+fn uses_in(source: &str, semantic: &Semantic<'_>, waiting: &[(String, String)]) -> Vec<PromiseUse> {
     let (calls, finder) = (
         PromiseCalls { semantic, waiting },
         MisuseFinder { semantic },
     );
-    let line_of = |node| {
-        let start = semantic.nodes().kind(node).span().start as usize;
-        let before = &source[..source.floor_char_boundary(start)];
-        before.matches('\n').count() as u32 + 1
-    };
+    let line_of = |node| line_at(source, semantic.nodes().kind(node).span().start);
     let mut found = Vec::new();
     for node in semantic.nodes().iter() {
         if let AstKind::CallExpression(call) = node.kind()
