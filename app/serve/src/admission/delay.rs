@@ -6,6 +6,11 @@
 use super::settings::OverloadSettings;
 use std::time::Duration;
 
+/// The intervals after which a request is refused, however few wait, while newer ones begin before it.
+const PASSED_OVER_INTERVALS_MAX: u32 = 20;
+/// The least of that time.
+const PASSED_OVER_MIN: Duration = Duration::from_secs(1);
+
 /// The waits in one queue.
 #[derive(Debug)]
 pub(crate) struct Delay {
@@ -25,6 +30,11 @@ impl Delay {
             shortest: Duration::MAX,
             is_long: false,
         }
+    }
+
+    /// Reports whether the queue has been long for an interval.
+    pub(crate) fn is_long(&self) -> bool {
+        self.is_long
     }
 
     /// Takes note of a wait that ends now. Returns true if the queue has been long for an interval, and so was this
@@ -49,6 +59,12 @@ impl Delay {
         }
         self.is_long && wait > settings.target
     }
+}
+
+/// Reports whether newer requests have begun before this one for too long.
+pub(super) fn is_passed_over(wait: Duration, settings: &OverloadSettings) -> bool {
+    let wait_max = settings.interval * PASSED_OVER_INTERVALS_MAX;
+    wait > wait_max.max(PASSED_OVER_MIN)
 }
 
 #[cfg(test)]

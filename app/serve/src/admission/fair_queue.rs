@@ -1,45 +1,15 @@
 //! Requests that wait, by client. Clients are served in turn, one request each, so that one with many requests waits
 //! behind itself alone (the idea of RFC 8290, for requests in place of packets).
+//!
+//! While requests are refused, the newest begin first: of a client, and of all clients where they are too many. In their
+//! order all would begin late. (Adaptive LIFO, as in Maurer, "Fail at Scale", ACM Queue 13.8.)
 
-use super::delay::Delay;
+use super::client::Client;
+use super::delay::{Delay, is_passed_over};
 use super::settings::OverloadSettings;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasher, RandomState};
-use std::net::IpAddr;
-use std::sync::LazyLock;
 use std::time::Duration;
-
-/// One client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Client {
-    /// An IPv4 address, or the network of an IPv6 address, of which a client has 2^64. `None` stands for all that come
-    /// over Unix sockets.
-    Address(Option<IpAddr>),
-    /// The hash of the key by which a rate limit counts.
-    Key(u64),
-}
-
-/// The hashes of keys, alike for all threads. Clients cannot know which keys have the same.
-static KEYS: LazyLock<RandomState> = LazyLock::new(RandomState::new);
-
-impl Client {
-    /// Returns the client with this address.
-    pub(crate) fn of(address: Option<IpAddr>) -> Self {
-        Self::Address(address.map(|address| match address.to_canonical() {
-            IpAddr::V6(address) => {
-                let network = address.to_bits() & !u128::from(u64::MAX);
-                IpAddr::V6(network.into())
-            }
-            address => address,
-        }))
-    }
-
-    /// Returns the client with this value of a header field.
-    pub(crate) fn of_field(name: &str, value: &[u8]) -> Self {
-        Self::Key(KEYS.hash_one((name.to_ascii_lowercase(), value)))
-    }
-}
 
 /// The decision about a request that has waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,11 +22,14 @@ pub(crate) enum Decision {
 #[derive(Debug)]
 pub(crate) struct FairQueue<T> {
     flows: HashMap<Client, Flow<T>, foldhash::fast::RandomState>,
-    /// The clients with requests, in their order.
+    /// The clients with requests. The first has its turn.
     turns: VecDeque<Client>,
     len: usize,
     /// The waits of all requests.
     delay: Option<Delay>,
+    /// True from a refusal for the sake of all clients until the queue is short. The last client of `turns` is then the
+    /// one that has waited longest, and new ones go first.
+    sheds: bool,
 }
 
 /// The requests of one client.
@@ -64,6 +37,8 @@ pub(crate) struct FairQueue<T> {
 struct Flow<T> {
     items: VecDeque<(T, Duration)>,
     delay: Delay,
+    /// True from a refusal for the sake of this client until its oldest request has waited for a short time.
+    sheds: bool,
 }
 
 impl<T> Default for FairQueue<T> {
@@ -73,6 +48,7 @@ impl<T> Default for FairQueue<T> {
             turns: VecDeque::new(),
             len: 0,
             delay: None,
+            sheds: false,
         }
     }
 }
@@ -95,36 +71,85 @@ impl<T> FairQueue<T> {
             Entry::Vacant(free) => {
                 let items = VecDeque::from([(item, now)]);
                 let delay = Delay::new(now, settings);
-                free.insert(Flow { items, delay });
-                self.turns.push_back(client);
+                free.insert(Flow {
+                    items,
+                    delay,
+                    sheds: false,
+                });
+                match self.sheds {
+                    true => self.turns.push_front(client),
+                    false => self.turns.push_back(client),
+                }
             }
         }
     }
 
-    /// Takes the first request of the next client, and decides about it.
+    /// Takes a request and decides about it: the oldest if it is passed over and has to go, or one of the next client.
     pub(crate) fn pop(
         &mut self,
         now: Duration,
         settings: &OverloadSettings,
     ) -> Option<(T, Decision)> {
+        if self.sheds
+            && let Some(refused) = self.pop_passed_over(now, settings)
+        {
+            return Some((refused, Decision::Refuse));
+        }
         let client = self.turns.pop_front()?;
         let flow = self.flows.get_mut(&client)?;
-        let (item, since) = flow.items.pop_front()?;
-        let wait = now.saturating_sub(since);
+        let wait = flow.oldest_wait(now);
+        let is_over = flow.delay.note(wait, now, settings);
         let all = self.delay.get_or_insert_with(|| Delay::new(now, settings));
-        // Both take note of each wait.
-        let is_over = all.note(wait, now, settings) | flow.delay.note(wait, now, settings);
-        let is_refused = is_over && self.len > settings.waiting_min;
+        let all_are_over = !self.sheds && all.note(wait, now, settings);
+        let is_refused = match self.len > settings.waiting_min {
+            true => is_over || all_are_over,
+            false => is_over && flow.sheds && is_passed_over(wait, settings),
+        };
+        flow.sheds = is_over && (flow.sheds || is_refused);
+        let (taken, decision) = match is_refused {
+            true => (flow.items.pop_front(), Decision::Refuse),
+            false if flow.sheds => (flow.items.pop_back(), Decision::Begin),
+            false => (flow.items.pop_front(), Decision::Begin),
+        };
         self.len -= 1;
         match flow.items.is_empty() {
             true => drop(self.flows.remove(&client)),
             false => self.turns.push_back(client),
         }
-        let decision = match is_refused {
-            true => Decision::Refuse,
-            false => Decision::Begin,
-        };
-        Some((item, decision))
+        if is_refused && all_are_over && !is_over {
+            self.set_sheds(true);
+        }
+        taken.map(|(item, _)| (item, decision))
+    }
+
+    /// Takes the request that has waited longest, if it has to be refused while newer ones begin.
+    fn pop_passed_over(&mut self, now: Duration, settings: &OverloadSettings) -> Option<T> {
+        let client = *self.turns.back()?;
+        let flow = self.flows.get_mut(&client)?;
+        let wait = flow.oldest_wait(now);
+        let all = self.delay.get_or_insert_with(|| Delay::new(now, settings));
+        let is_over = all.note(wait, now, settings);
+        if !all.is_long() {
+            self.set_sheds(false);
+            return None;
+        }
+        if !is_over || (self.len <= settings.waiting_min && !is_passed_over(wait, settings)) {
+            return None;
+        }
+        let (item, _) = flow.items.pop_front()?;
+        if flow.items.is_empty() {
+            self.flows.remove(&client);
+            self.turns.pop_back();
+        }
+        self.len -= 1;
+        Some(item)
+    }
+
+    fn set_sheds(&mut self, sheds: bool) {
+        if self.sheds != sheds {
+            self.sheds = sheds;
+            self.turns.make_contiguous().reverse();
+        }
     }
 
     /// The number of requests that wait.
@@ -171,12 +196,22 @@ impl<T> FairQueue<T> {
     /// Takes note that no request has to wait any more.
     pub(crate) fn settle(&mut self) {
         self.delay = None;
+        self.sheds = false;
+    }
+}
+
+impl<T> Flow<T> {
+    /// The wait of the oldest request so far.
+    fn oldest_wait(&self, now: Duration) -> Duration {
+        let since = self.items.front().map_or(now, |(_, since)| *since);
+        now.saturating_sub(since)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::IpAddr;
 
     const SETTINGS: OverloadSettings = OverloadSettings {
         target: Duration::from_millis(5),
@@ -234,24 +269,6 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_one_ipv6_network_are_one_client() {
-        let of = |text: &str| Client::of(Some(text.parse().expect("an address")));
-        assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:1"));
-        assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
-        assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
-        assert_ne!(of("192.0.2.2"), of("192.0.2.1"));
-    }
-
-    #[test]
-    fn a_key_is_one_client_whatever_its_address() {
-        let of = Client::of_field;
-        assert_eq!(of("x-key", b"a"), of("X-Key", b"a"));
-        assert_ne!(of("x-key", b"a"), of("x-key", b"b"));
-        assert_ne!(of("x-key", b"a"), of("x-other", b"a"));
-        assert_ne!(of("x-key", b"192.0.2.1"), client(1));
-    }
-
-    #[test]
     fn only_the_client_whose_queue_stays_long_is_refused() {
         let begun = Duration::ZERO;
         let mut queue = FairQueue::default();
@@ -292,6 +309,73 @@ mod tests {
             }
         }
         assert!(refused > 100, "{refused}");
+    }
+
+    /// Has twice as many requests arrive as begin, one of which does in each millisecond, and returns the longest wait
+    /// of those that begin in the second half, in milliseconds, and how many were refused.
+    fn at_twice_the_load(client_of: impl Fn(u32) -> Client) -> (u64, usize) {
+        let settings = OverloadSettings {
+            waiting_min: 100,
+            ..SETTINGS
+        };
+        let (mut queue, mut longest, mut refused) = (FairQueue::default(), 0, 0);
+        for millis in 0..2_000_u64 {
+            let now = Duration::from_millis(millis);
+            for more in 0..2 {
+                let number = u32::try_from(millis * 2 + more).expect("small");
+                queue.push(client_of(number), millis, now, &settings);
+            }
+            while let Some((arrived, decision)) = queue.pop(now, &settings) {
+                if decision == Decision::Begin {
+                    longest = longest.max((millis - arrived) * u64::from(millis > 1_000));
+                    break;
+                }
+                refused += 1;
+            }
+        }
+        (longest, refused)
+    }
+
+    #[test]
+    fn while_requests_are_refused_the_newest_begin_first() {
+        let one = at_twice_the_load(|_| client(1));
+        let each = |number: u32| Client::of(Some(IpAddr::from(number.to_be_bytes())));
+        for (longest, refused) in [one, at_twice_the_load(each)] {
+            assert!(longest <= 5, "{longest} ms");
+            assert!((1_800..=2_000).contains(&refused), "{refused}");
+        }
+    }
+
+    #[test]
+    fn what_newer_requests_pass_for_long_is_refused_however_few_wait() {
+        for clients in [1, 50] {
+            let mut queue = FairQueue::default();
+            for item in 0..50 {
+                queue.push(
+                    client(item as u8 % clients),
+                    item,
+                    Duration::ZERO,
+                    &SETTINGS,
+                );
+            }
+            let mut refused = 0;
+            // One arrives for each that begins, so that the oldest ones wait for ever.
+            for millis in 1..5_000 {
+                let now = Duration::from_millis(millis);
+                queue.push(client(100), 1_000, now, &SETTINGS);
+                while let Some((_, decision)) = queue.pop(now, &SETTINGS) {
+                    if decision == Decision::Begin {
+                        break;
+                    }
+                    refused += 1;
+                }
+            }
+            assert!(
+                refused <= 50 && queue.len() <= 1,
+                "{} wait, {refused}",
+                queue.len()
+            );
+        }
     }
 
     #[test]

@@ -1,20 +1,21 @@
 //! Decides for one worker whether a request may run at once.
 
-use super::fair_queue::{Client, Decision, FairQueue};
+use super::client::Client;
+use super::fair_queue::{Decision, FairQueue};
 use super::settings::OverloadSettings;
 use super::waiting::{Place, decided};
 use rustix::time::{ClockId, clock_gettime};
 use sampan_host::Outbox;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 /// The requests that a worker runs before it looks how many are ready.
 const UNSEEN_MAX: u32 = 16;
 
 /// The processor time for which requests run before others are looked for.
-const SLICE: Duration = Duration::from_micros(500);
+const SLICE: Duration = Duration::from_millis(1);
 
 /// The slice while writes wait for their commit, with which each slice ends.
 const WRITING_SLICE: Duration = Duration::from_millis(5);
@@ -39,8 +40,8 @@ pub struct Admission {
     passed_max: Cell<u32>,
     /// The mean processor time of a request.
     cost: Cell<Duration>,
-    /// The processor time of this thread when it was looked at.
-    looked: Cell<Duration>,
+    /// The processor time of this thread when it was looked at, and that moment.
+    looked: Cell<(Duration, Instant)>,
     queue: RefCell<FairQueue<Rc<Place>>>,
     /// Wakes [`Admission::serve`].
     bell: Notify,
@@ -60,7 +61,7 @@ impl Admission {
             passed: Cell::new(0),
             passed_max: Cell::new(0),
             cost: Cell::new(Duration::from_micros(20)),
-            looked: Cell::new(Duration::ZERO),
+            looked: Cell::new((Duration::ZERO, Instant::now())),
             queue: RefCell::default(),
             bell: Notify::new(),
         };
@@ -98,10 +99,24 @@ impl Admission {
         self.passed.set(passed);
         if passed == UNSEEN_MAX {
             // It has its turn when all that is ready now has had its own.
-            self.looked.set(thread_time());
+            self.look();
             self.bell.notify_one();
         }
         true
+    }
+
+    /// Reads the processor time of this thread. That is a system call of half a microsecond, so it is done once in a
+    /// slice.
+    fn look(&self) -> Duration {
+        let now = thread_time();
+        self.looked.set((now, Instant::now()));
+        now
+    }
+
+    /// Returns the processor time of this thread, as if it had had a processor since it was looked at.
+    fn estimated_time(&self) -> Duration {
+        let (time, at) = self.looked.get();
+        time + at.elapsed()
     }
 
     /// Queues a request. The future tells whether it may begin or is refused.
@@ -109,7 +124,7 @@ impl Admission {
         let place = Rc::new(Place::default());
         let mut queue = self.queue.borrow_mut();
         let waiting = Rc::clone(&place);
-        queue.push(client, waiting, thread_time(), &self.settings);
+        queue.push(client, waiting, self.estimated_time(), &self.settings);
         async move { decided(place).await == Decision::Begin }
     }
 
@@ -138,8 +153,8 @@ impl Admission {
 
     /// Takes note of the processor time since this was looked at, in which so many requests have begun.
     fn measure(&self, begun: u32) {
-        let now = thread_time();
-        let spent = now.saturating_sub(self.looked.replace(now));
+        let (before, _) = self.looked.get();
+        let spent = self.look().saturating_sub(before);
         if begun > 0 {
             self.learn(spent, begun);
         }
@@ -152,14 +167,14 @@ impl Admission {
         self.cost.set((before + spent) / (REMEMBERED + begun));
     }
 
-    /// Lets the next requests begin, and refuses those that have waited too long. Returns the number of those that
-    /// begin, and the most that could.
+    /// Lets the next requests begin, and refuses those that had waited too long when this was looked at. Returns the
+    /// number of those that begin, and the most that could.
     fn begin(&self) -> (u32, u32) {
         let slice = match self.outbox.is_open() {
             true => WRITING_SLICE,
             false => SLICE,
         };
-        let (now, most) = (thread_time(), self.requests_in(slice));
+        let ((now, _), most) = (self.looked.get(), self.requests_in(slice));
         let mut begun = 0;
         while begun < most {
             let popped = self.queue.borrow_mut().pop(now, &self.settings);

@@ -1,14 +1,17 @@
 //! A request whose script may have to wait for its turn.
 
-use crate::admission::fair_queue::Client;
+use crate::admission::client::Client;
 use crate::answer::errors;
 use crate::dispatch::exchange::DispatchedRequest;
 use crate::gate::control::Control;
 use crate::request::route_info::client;
 use crate::routing::wrapping::SharedGuard;
+use sampan_host::Error;
 use sampan_host::log::{Cause, Entry, Level};
 use sampan_host::metrics::known;
 use sampan_http::{Answer, Request, Response};
+use std::future::poll_fn;
+use std::pin::pin;
 
 /// The time after which a client should ask again, in seconds.
 const RETRY_SECONDS: &[u8] = b"1";
@@ -57,6 +60,27 @@ pub(crate) fn wait(
             }
         }
     }))
+}
+
+impl DispatchedRequest {
+    /// Waits until the script may run, and takes note of the time. Mostly there is nothing to wait for.
+    pub(super) async fn acquire(&self) -> Result<(), Error> {
+        let control = &self.loaded.control;
+        let mut acquiring = pin!(control.gate.acquire(self.route()));
+        let mut begun = None;
+        let acquired = poll_fn(|cx| {
+            let polled = acquiring.as_mut().poll(cx);
+            if polled.is_pending() && begun.is_none() {
+                begun = control.current.begin();
+            }
+            polled
+        })
+        .await;
+        if let (Some(record), Some(begun)) = (self.view.record(), begun) {
+            record.add_db(begun.elapsed());
+        }
+        acquired
+    }
 }
 
 /// The answer to a request that has waited for longer than a key of `[overload]` says.

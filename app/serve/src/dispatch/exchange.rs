@@ -184,13 +184,7 @@ impl DispatchedRequest {
     /// Runs a script as soon as it may.
     pub(super) fn when_acquired(self, run: impl FnOnce(Self) -> Answer + 'static) -> Answer {
         Answer::Later(Box::pin(async move {
-            let control = &self.loaded.control;
-            let begun = control.current.begin();
-            let acquired = control.gate.acquire(self.route()).await;
-            if let (Some(record), Some(begun)) = (self.view.record(), begun) {
-                record.add_db(begun.elapsed());
-            }
-            match acquired {
+            match self.acquire().await {
                 Ok(()) => run(self),
                 Err(error) => {
                     self.log(&error);

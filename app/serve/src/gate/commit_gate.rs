@@ -296,11 +296,8 @@ impl Visit {
     /// To be called after each run of the script for this request.
     #[inline]
     pub(crate) fn left(&mut self, route: Option<&RouteUse>) {
-        // Without a group there is nothing that takes time.
-        let is_open = self.gate.outbox.is_open();
-        let begun = is_open.then(|| self.gate.current.begin()).flatten();
-        self.gate.db.left(route, &|| self.gate.is_complete());
-        self.gate.current.end(begun);
+        let commit = self.gate.db.left(route, &|| self.gate.is_complete());
+        self.gate.current.add(commit);
     }
 
     /// One turn of something that waits: it is let in when it may be, and what it ran in is remembered.

@@ -1,6 +1,6 @@
 //! The requests that go from a connection's worker to the slow lane, and the messages that come back.
 
-use crate::admission::fair_queue::Client;
+use crate::admission::client::Client;
 use crate::lane::link::LaneLink;
 use crate::lane::route_lane::{LaneRoutes, RouteLane};
 use crate::request::times::RecordedTimes;

@@ -1,7 +1,8 @@
 //! The requests that wait for an isolate of the slow lane.
 
 use super::crossing::{LaneRefusal, LaneRequest};
-use crate::admission::fair_queue::{Client, Decision, FairQueue};
+use crate::admission::client::Client;
+use crate::admission::fair_queue::{Decision, FairQueue};
 use crate::admission::settings::OverloadSettings;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

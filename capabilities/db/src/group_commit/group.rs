@@ -52,8 +52,8 @@ impl Db {
 
     /// To be called whenever the isolate was left, in a run for this route. Takes back savepoints that a stopped script
     /// left open, and commits what should not wait: also where all others who could join the group wait for it already
-    /// (`is_complete`). Reports whether a group was lost in between is told by [`Db::losses`].
-    pub fn left(&self, route: Option<&RouteUse>, is_complete: impl FnOnce() -> bool) {
+    /// (`is_complete`). Returns the time that a commit took. [`Db::losses`] tells whether a group was lost in between.
+    pub fn left(&self, route: Option<&RouteUse>, is_complete: impl FnOnce() -> bool) -> Duration {
         let inner = &*self.0;
         inner.close_savepoints();
         inner.behind.note_left();
@@ -70,12 +70,16 @@ impl Db {
         // While commits fail, only requests that have written join a group: reads must go on.
         let goes_now = is_alone || inner.is_failing.get();
         if !inner.is_open() {
-            return;
+            return Duration::ZERO;
         }
+        let mut took = Duration::ZERO;
         if goes_now || is_complete() || inner.is_old() {
+            let begun = Instant::now();
             inner.commit();
+            took = begun.elapsed();
         }
         inner.tell();
+        took
     }
 
     /// Returns the number of groups of this worker were lost so far. A run in which the number changes must not be

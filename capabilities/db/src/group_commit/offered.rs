@@ -43,8 +43,8 @@ impl WorkerDatabase for Db {
         Box::pin(Self::writable(self.clone()))
     }
 
-    fn left(&self, route: Option<&RouteUse>, is_complete: &dyn Fn() -> bool) {
-        Self::left(self, route, is_complete);
+    fn left(&self, route: Option<&RouteUse>, is_complete: &dyn Fn() -> bool) -> Duration {
+        Self::left(self, route, is_complete)
     }
 
     fn losses(&self) -> u64 {

@@ -16,7 +16,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::pin::Pin;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 /// PostgreSQL as one worker sees it.
@@ -190,11 +190,12 @@ impl WorkerDatabase for PostgresDb {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    fn left(&self, _: Option<&RouteUse>, _: &dyn Fn() -> bool) {
+    fn left(&self, _: Option<&RouteUse>, _: &dyn Fn() -> bool) -> Duration {
         let mut recording = self.0.recording.borrow_mut();
         if recording.is_open() {
             recording.clear();
         }
+        Duration::ZERO
     }
 
     fn losses(&self) -> u64 {

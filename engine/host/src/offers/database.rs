@@ -13,6 +13,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
+use std::time::Duration;
 
 /// The message of [`WorkerDatabase::lost`], unless more is known.
 pub const LOST_WRITES: &str = "what this request wrote could not be committed";
@@ -138,8 +139,8 @@ pub trait WorkerDatabase {
     fn writable(&self) -> LocalFuture<Result<(), Error>>;
 
     /// Takes note that the isolate was left, in a run for this route. Commits what should not wait, also where all
-    /// others who could join the group wait for it already (`is_complete`).
-    fn left(&self, route: Option<&RouteUse>, is_complete: &dyn Fn() -> bool);
+    /// others who could join the group wait for it already (`is_complete`). Returns the time that a commit took.
+    fn left(&self, route: Option<&RouteUse>, is_complete: &dyn Fn() -> bool) -> Duration;
 
     /// Returns the number of groups of this worker that were lost so far. A run in which the number changes must not
     /// be answered as if its writes were there.

@@ -273,6 +273,14 @@ impl CurrentRun {
         }
     }
 
+    /// Adds a time inside of a run of the script in which a capability did something for it.
+    #[inline]
+    pub fn add(&self, time: Duration) {
+        if !time.is_zero() {
+            self.0.inside.set(self.0.inside.get() + time);
+        }
+    }
+
     /// Ends the period that began then; the script did not run meanwhile.
     pub fn end_waiting(&self, begun: Option<Instant>) {
         if let Some(begun) = begun {
