@@ -915,7 +915,7 @@ declare module "sampan" {
     onStart(fn: (...args: any[]) => any, options?: Record<string, any>): void;
     /** Runs the function when the server shuts down or a reload has replaced the isolate: in each worker, after its last answer, within `shutdown_millis_max`. Only while the project loads. */
     onStop(fn: (...args: any[]) => any): void;
-    /** Declares a check of the app, beside those of the server. When the server is asked whether it is ready, one worker calls the function, at most once a second. It may wait, and has 2 seconds. If it throws an error, the answer has the status 503. What it returns does not count. Only while the project loads. */
+    /** Declares a check of the app, beside those of the server. When the server is asked whether it is ready, one worker calls the function, at most once a second. It may wait, and has 2 seconds. If it throws an error or returns `false`, the answer has the status 503. Only while the project loads. */
     health(name: string, fn: (...args: any[]) => any): void;
     /** The path of a route, with its query. Not while the project loads. */
     urlFor(name: string, params?: Record<string, any>): string;

@@ -331,9 +331,9 @@ function app.on_start(fn, options) end
 ---@param fn function A function without parameters.
 function app.on_stop(fn) end
 
---- Declares a check of the app, beside those of the server. When the server is asked whether it is ready, one worker calls the function, at most once a second. It may wait, and has 2 seconds. If it throws an error, the answer has the status 503. What it returns does not count. Only while the project loads.
+--- Declares a check of the app, beside those of the server. When the server is asked whether it is ready, one worker calls the function, at most once a second. It may wait, and has 2 seconds. If it throws an error or returns `false`, the answer has the status 503. Only while the project loads.
 ---@param name string The name of the check, as the answer shows it: ASCII letters, digits, `_`, `-` and `.`.
----@param fn function A function without parameters. It throws an error if the app is not ready.
+---@param fn function A function without parameters. It throws an error, or returns `false`, if the app is not ready.
 function app.health(name, fn) end
 
 --- The path of a route, with its query. Not while the project loads.

@@ -1,4 +1,5 @@
-//! The cookies of one browser (RFC 6265), as far as tests need one: by name, host and path.
+//! The cookies of one browser (RFC 6265), as far as tests need one: by name, host and path. Cookies that browsers
+//! refuse because of their domain or the prefix of their name are not kept.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -45,6 +46,7 @@ impl Cookies {
         };
         let host = host_of(authority);
         let (mut max_age, mut expires, mut own_path, mut domain) = (None, None, None, None);
+        let mut is_secure = false;
         for part in parts {
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
             let (key, value) = (key.trim(), value.trim());
@@ -57,18 +59,29 @@ impl Cookies {
                 own_path = Some(value).filter(|path| path.starts_with('/'));
             } else if is("domain") && !value.is_empty() {
                 domain = Some(value.trim_start_matches('.').to_ascii_lowercase());
+            } else if is("secure") {
+                is_secure = true;
             }
+        }
+        let name = name.trim();
+        let is_whole = own_path == Some("/") && domain.is_none();
+        if has_prefix(name, "__Secure-") && !is_secure
+            || has_prefix(name, "__Host-") && !(is_secure && is_whole)
+        {
+            return;
         }
         let age = max_age.map(|seconds| Duration::from_secs(seconds.try_into().unwrap_or(0)));
         let expires = age.map(|age| now.saturating_add(age)).or(expires);
         let own_path = own_path.unwrap_or_else(|| folder_of(path));
-        let has_domain = domain.is_some();
+        // A domain without a dot is a public suffix. As the name of the host it is that host alone.
+        let is_suffix = |domain: &String| !domain.contains('.');
+        let has_domain = domain.as_ref().is_some_and(|domain| !is_suffix(domain));
         let domain = domain.unwrap_or_else(|| host.clone());
-        if host != domain && !is_within(&host, &domain) {
+        if host != domain && (is_suffix(&domain) || !is_within(&host, &domain)) {
             // A host sets no cookies for others.
             return;
         }
-        let key = (name.trim().to_owned(), own_path.to_owned(), domain);
+        let key = (name.to_owned(), own_path.to_owned(), domain);
         if expires.is_some_and(|expires| expires <= now) {
             self.0.remove(&key);
         } else {
@@ -90,6 +103,12 @@ fn host_of(authority: &str) -> String {
         None => authority.find(':').unwrap_or(authority.len()),
     };
     authority[..end].to_ascii_lowercase()
+}
+
+/// Reports whether a name begins with a prefix, in letters of either case (RFC 6265bis section 5.4).
+fn has_prefix(name: &str, prefix: &str) -> bool {
+    let front = name.get(..prefix.len());
+    front.is_some_and(|front| front.eq_ignore_ascii_case(prefix))
 }
 
 /// Reports whether a host is below a domain.
@@ -211,5 +230,46 @@ mod tests {
             let field = cookies.field(host, "/", NOW);
             assert_eq!(field.as_deref(), expected, "{host}");
         }
+    }
+    #[test]
+    fn a_public_suffix_is_no_domain_of_a_cookie() {
+        let mut cookies = Cookies::default();
+        for line in ["a=1; Path=/; Domain=org", "b=2; Path=/; Domain=.ORG"] {
+            cookies.keep("a.example.org", "/", line, NOW);
+        }
+        assert_eq!(cookies.field("a.example.org", "/", NOW), None);
+        assert_eq!(cookies.field("b.org", "/", NOW), None);
+        // As the name of the host itself it is that host alone.
+        cookies.keep("localhost", "/", "c=3; Path=/; Domain=LocalHost", NOW);
+        let field = |host: &str| cookies.field(host, "/", NOW);
+        assert_eq!(field("localhost").as_deref(), Some("c=3"));
+        assert_eq!(field("a.localhost"), None);
+    }
+
+    #[test]
+    fn the_prefix_of_a_name_demands_its_attributes() {
+        for (line, is_kept) in [
+            ("__Host-a=1; Path=/; Secure", true),
+            ("__Host-a=1; secure; path=/; HttpOnly", true),
+            ("__Host-a=1; Path=/; Secure; Domain=", true),
+            ("__Host-a=1; Path=/", false),
+            ("__Host-a=1; Secure", false),
+            ("__Host-a=1; Path=/shop; Secure", false),
+            ("__Host-a=1; Path=/; Secure; Domain=localhost", false),
+            ("__host-a=1; Path=/", false),
+            ("__Secure-a=1; Path=/; Secure", true),
+            ("__Secure-a=1; Path=/shop; Secure", true),
+            ("__Secure-a=1; Path=/", false),
+            ("__SECURE-a=1; Path=/", false),
+            ("__Hos=1; Path=/", true),
+        ] {
+            let cookies = after(&[line]);
+            let field = cookies.field("localhost", "/shop", NOW);
+            assert_eq!(field.is_some(), is_kept, "{line}");
+        }
+        // One that is refused takes no other away.
+        let line = "__Host-a=; Path=/; Max-Age=0";
+        let cookies = after(&["__Host-a=1; Path=/; Secure", line]);
+        assert!(cookies.field("localhost", "/", NOW).is_some());
     }
 }

@@ -288,8 +288,8 @@ fn start_slow(
     let looked = tempfile::tempdir().map_err(|error| format!("no folder: {error}"))?;
     let config = AppConfig::from_text(app, &text)?;
     // One that does not load is told of below.
-    let rows = sampan_runtime::routes(config, looked.path()).unwrap_or_default();
-    let handlers = rows.iter().filter(|row| row.lane.is_some());
+    let found = sampan_runtime::routes(config, looked.path()).unwrap_or_default();
+    let handlers = found.routes.iter().filter(|row| row.lane.is_some());
     let lines: Vec<String> = handlers
         .map(|row| {
             let method = row.method.as_deref().unwrap_or_default();

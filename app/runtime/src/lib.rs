@@ -42,7 +42,8 @@ pub use crash::{engine_versions, running_route, running_routes, tell_running_rou
 pub use database::backup::{RestoreOptions, restore};
 pub use database::{Storage, with_tables};
 pub use inspect::{
-    CheckReport, RouteKind, RouteLaneWord, RouteRow, check, misused_promises, routes,
+    CheckReport, ProjectDeclarations, RouteKind, RouteLaneWord, RouteRow, WorkKind, WorkRow, check,
+    misused_promises, routes,
 };
 pub use lane::LaneSettings;
 pub use listening::check as check_listening;

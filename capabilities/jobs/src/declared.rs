@@ -1,8 +1,8 @@
 //! The declarations of one isolate: the jobs that it can do.
 
 use crate::crons::{CRON_PREFIX, CronRule, CronRules};
-use sampan_host::jobs::{JobPolicy, JobRunner};
-use sampan_host::{Callback, Error, refusals};
+use sampan_host::jobs::{JobDeclaration, JobPolicy, JobRunner, OWN_PREFIX};
+use sampan_host::{Callback, Error, Place, refusals};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -14,6 +14,8 @@ pub(crate) struct Declared {
     /// True if there is one job with the same arguments at a time.
     pub(crate) is_unique: bool,
     pub(crate) body: Body,
+    /// The place of its function, where the engine knows it.
+    pub(crate) place: Option<Place>,
 }
 
 /// The body of a job.
@@ -27,10 +29,7 @@ pub(crate) enum Body {
 /// Returns the error for a second declaration of a name.
 #[cold]
 fn declared_twice(what: &str, name: &str, known: &Declared) -> Error {
-    let place = match &known.body {
-        Body::Function(function) => function.place(),
-        Body::Runner(_) => None,
-    };
+    let place = known.place.as_ref();
     let place = place.map_or_else(String::new, |place| format!(": its function is at {place}"));
     Error::script(format!("there is a {what} {name:?} already{place}"))
 }
@@ -96,6 +95,26 @@ impl Declarations {
     /// Returns the declaration of a name.
     pub(crate) fn get(&self, name: &str) -> Option<Rc<Declared>> {
         self.by_name.borrow().get(name).map(Rc::clone)
+    }
+
+    /// Returns what the project declares, without the jobs of capabilities.
+    pub(crate) fn list(&self) -> Vec<JobDeclaration> {
+        let (by_name, crons) = (self.by_name.borrow(), self.crons.borrow());
+        let own = by_name
+            .iter()
+            .filter(|(name, _)| !name.starts_with(OWN_PREFIX));
+        let declaration = |(name, declared): (&String, &Rc<Declared>)| {
+            let cron = name.strip_prefix(CRON_PREFIX);
+            let rule = cron.and_then(|cron| crons.get(cron));
+            JobDeclaration {
+                name: cron.unwrap_or(name).to_owned(),
+                queue: declared.policy.queue.clone(),
+                schedule: rule
+                    .map(|rule| (rule.schedule.pattern.clone(), rule.schedule.zone.clone())),
+                place: declared.place.clone(),
+            }
+        };
+        own.map(declaration).collect()
     }
 
     /// Returns the rules of all.

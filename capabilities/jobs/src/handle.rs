@@ -11,7 +11,7 @@ use crate::table::batches::{BatchEnds, NewBatch};
 use crate::table::{JobTable, NewRow};
 use sampan_host::database::{AppTables, WaitingTables};
 use sampan_host::jobs::{
-    JobCall, JobDue, JobPolicy, JobQueue, JobRunner, JobRuns, NewJob, OWN_PREFIX,
+    JobCall, JobDeclaration, JobDue, JobPolicy, JobQueue, JobRunner, JobRuns, NewJob, OWN_PREFIX,
 };
 use sampan_host::trace::RemoteParent;
 use sampan_host::{CurrentRun, Error, LocalFuture, Prompt, Value, Verdict};
@@ -241,9 +241,14 @@ impl JobQueue for QueueHandle {
             policy,
             is_unique: false,
             body: Body::Runner(runner),
+            place: None,
         };
         // The isolate is made anew for each load, so there is none of this name.
         let _ = self.0.declarations.add(name.to_owned(), declared);
+    }
+
+    fn declarations(&self) -> Vec<JobDeclaration> {
+        self.0.declarations.list()
     }
 
     fn run_due(&self, until: Option<Instant>) -> LocalFuture<Result<JobRuns, Error>> {

@@ -174,6 +174,7 @@ fn job(context: &Context, mut args: Args) -> Result<Value, Error> {
     };
     let function = function.ok_or_else(|| Error::script("job: the function is missing"))?;
     let JobOptions { policy, is_unique } = JobOptions::read(options)?;
+    let place = function.place();
     let body = Body::Function(function);
     jobs.declarations.add(
         name,
@@ -181,6 +182,7 @@ fn job(context: &Context, mut args: Args) -> Result<Value, Error> {
             policy,
             is_unique,
             body,
+            place,
         },
     )?;
     Ok(Value::Null)
@@ -213,6 +215,7 @@ fn cron(context: &Context, mut args: Args) -> Result<Value, Error> {
     let job = Declared {
         policy,
         is_unique: false,
+        place: function.place(),
         body: Body::Function(function),
     };
     jobs.declarations

@@ -90,6 +90,7 @@ pub(crate) fn json(out: &mut String, access: &Access<'_>) {
     time::rfc3339(out, access.since_1970);
     out.push_str("\",\"kind\":\"access\"");
     member(out, "client", Some(access.client.as_bytes()));
+    member(out, "host", access.host.map(str::as_bytes));
     if let Some(line) = &access.request {
         member(out, "method", Some(line.method.as_bytes()));
         member(out, "path", Some(line.path.as_bytes()));
@@ -135,6 +136,7 @@ mod tests {
         Access {
             since_1970: Duration::from_secs(951_782_399),
             client: "::1",
+            host: Some("a\"\u{1b}.example"),
             request: Some(RequestLine {
                 method: "GET",
                 target: "/a?b=\"c",
@@ -187,6 +189,7 @@ mod tests {
         let mut out = String::new();
         json(&mut out, &sample());
         let object: serde_json::Value = serde_json::from_str(&out).expect(&out);
+        assert_eq!(object["host"], "a\"\u{1b}.example");
         assert_eq!(object["query"], "b=\"c");
         assert_eq!(object["referer"], "http://x/\u{fffd}\" x");
         assert_eq!(
@@ -194,5 +197,13 @@ mod tests {
             (&200.into(), &1.234.into())
         );
         assert!(object.get("agent").is_none() && object.get("aborted").is_none());
+        out.clear();
+        let host = "a".repeat(100_000);
+        let access = Access {
+            host: Some(&host),
+            ..Access::default()
+        };
+        json(&mut out, &access);
+        assert!(out.len() < 2 * FIELD_BYTES_MAX, "{}", out.len());
     }
 }

@@ -6,8 +6,8 @@ use crate::limits::{METRICS_MAX, NUMBER_MAX};
 use crate::metric::{Metric, MetricHandle, WorkerMetrics};
 use sampan_host::metrics::{MetricKind, MetricShape};
 use sampan_host::{
-    Args, Class, Context, Error, FunctionKind, Lifetime, Module, Param, Type, Value, param,
-    refusals, row,
+    Args, CallSite, Class, Context, Error, FunctionKind, Lifetime, Module, Param, Place, Type,
+    Value, param, refusals, row,
 };
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -87,8 +87,14 @@ static HISTOGRAM: Class = Class {
 /// The declarations of one isolate.
 pub(crate) struct IsolateMetrics {
     worker: Rc<WorkerMetrics>,
-    declared: RefCell<HashMap<String, Rc<Metric>>>,
+    declared: RefCell<HashMap<String, DeclaredMetric>>,
     is_closed: Cell<bool>,
+}
+
+/// A metric, and where it was declared first, as far as the engine knows.
+struct DeclaredMetric {
+    metric: Rc<Metric>,
+    place: Option<Place>,
 }
 
 impl IsolateMetrics {
@@ -105,22 +111,21 @@ impl IsolateMetrics {
         self.is_closed.set(true);
     }
 
-    fn declare(&self, shape: MetricShape) -> Result<Rc<Metric>, Error> {
-        let mut declared = self.declared.borrow_mut();
-        if let Some(known) = declared.get(&shape.name) {
-            return match *known.shape() == shape {
-                true => Ok(Rc::clone(known)),
-                false => Err(declared_otherwise(known.shape(), &shape)),
+    fn declare(&self, context: &Context, shape: MetricShape) -> Result<Rc<Metric>, Error> {
+        if let Some(known) = self.declared.borrow().get(&shape.name) {
+            return match *known.metric.shape() == shape {
+                true => Ok(Rc::clone(&known.metric)),
+                false => Err(declared_otherwise(known, &shape)),
             };
         }
-        if let Some(other) = declared
-            .values()
-            .find(|other| is_part(other.shape(), &shape))
-        {
+        // The engine may run script to find it, which may declare metrics: nothing is borrowed.
+        let place = CallSite::of(context);
+        let mut declared = self.declared.borrow_mut();
+        let shapes = || declared.values().map(|known| known.metric.shape());
+        if let Some(other) = shapes().find(|other| is_part(other, &shape)) {
             return Err(Error::script(format!(
                 "the metrics {} and {} cannot both be: a histogram has lines with that name",
-                other.shape().name,
-                shape.name
+                other.name, shape.name
             )));
         }
         if self.is_closed.get() {
@@ -132,14 +137,21 @@ impl IsolateMetrics {
             )));
         }
         let (name, metric) = (shape.name.clone(), self.worker.declare(shape));
-        declared.insert(name, Rc::clone(&metric));
+        let known = DeclaredMetric {
+            metric: Rc::clone(&metric),
+            place,
+        };
+        declared.insert(name, known);
         Ok(metric)
     }
 }
 
 /// Returns the error for a second declaration of a name that differs from the first. The engine adds its place.
 #[cold]
-fn declared_otherwise(known: &MetricShape, shape: &MetricShape) -> Error {
+fn declared_otherwise(known: &DeclaredMetric, shape: &MetricShape) -> Error {
+    let place = known.place.as_ref();
+    let place = place.map_or_else(String::new, |place| format!(" at {place}"));
+    let known = known.metric.shape();
     let told: fn(&MetricShape) -> String = if known.kind != shape.kind {
         |shape| match shape.kind {
             MetricKind::Counter => "as a counter".to_owned(),
@@ -157,7 +169,7 @@ fn declared_otherwise(known: &MetricShape, shape: &MetricShape) -> Error {
         |shape| format!("with the help {:?}", shape.help)
     };
     Error::script(format!(
-        "the metric {} is declared already {}, and here {}",
+        "the metric {} is declared already{place} {}, and here {}",
         shape.name,
         told(known),
         told(shape)
@@ -180,7 +192,7 @@ fn declare(
     class: &'static Class,
 ) -> Result<Value, Error> {
     let shape = read(kind, args.text(0), args.take(1))?;
-    let metric = crate::of(context)?.declare(shape)?;
+    let metric = crate::of(context)?.declare(context, shape)?;
     Ok(Value::Object(context.objects().add_shared(class, metric)))
 }
 

@@ -232,6 +232,10 @@ mod tests {
             Box::pin(std::future::ready(Ok(())))
         }
 
+        fn start_check(self: Rc<Self>) -> LocalFuture<Result<(), Error>> {
+            self.start(Vec::new())
+        }
+
         fn as_any(&self) -> &dyn std::any::Any {
             self
         }

@@ -53,7 +53,12 @@ pub(crate) fn answer(context: &Context, mut args: Args) -> Result<Value, Error> 
 /// the answer that makes a socket of the request.
 pub(crate) fn upgrade(context: &Context, mut args: Args) -> Result<Value, Error> {
     let routes = Routes::of(context)?;
-    let options = RouteOptions::read(args.take(0), routes.defaults())?;
+    let options = RouteOptions::read(args.take(0), routes.defaults());
+    let options = options.map_err(|mut error| {
+        // As scripts call it.
+        error.put_name("upgrade");
+        error
+    })?;
     let function = args.function(1);
     let function = function.ok_or_else(|| Error::script("upgrade_ws: no function"))?;
     let request = args.request();

@@ -188,7 +188,9 @@ pub(crate) fn on(context: &Context, mut args: Args) -> Result<Value, Error> {
     let Some(at) = EVENTS.iter().position(|known| *known == event) else {
         let events = ["open", "message", "drain", "close", "upgrade"];
         let all = Vec::from_iter(events.into_iter().chain(options::KNOWN));
-        return Err(refusals::unknown_option(&event, &all));
+        let mut error = refusals::unknown_option(&event, &all);
+        error.put_name("app.ws");
+        return Err(error);
     };
     let handler = args.function(1);
     let mut slot = route.handlers[at].borrow_mut();

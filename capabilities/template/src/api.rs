@@ -3,7 +3,7 @@
 use crate::check::check;
 use crate::compile::printed_file;
 use crate::environment::{Modes, environment};
-use crate::fault::{TEXT_NAME, not_found};
+use crate::fault::TEXT_NAME;
 use crate::program::Template;
 use crate::script::{RequestFields, ScriptFunctions, Variable, from_host};
 use crate::templates::{Templates, compiled};
@@ -251,7 +251,7 @@ impl Renderer for FileRenderer {
         data: Handle,
     ) -> Result<String, Error> {
         let Some(template) = self.0.templates.get(name) else {
-            return Err(not_found(name).told());
+            return Err(self.0.templates.not_found(name).told());
         };
         let text = self
             .0
@@ -287,7 +287,7 @@ fn render_for(
         None => (name.as_str(), None),
     };
     let Some(template) = store.templates.get(file) else {
-        return Err(not_found(file).told());
+        return Err(store.templates.not_found(file).told());
     };
     let body = store.rendered(context, reader, data, template, block, request)?;
     Ok(answer::rendered(body, content_type(file)))

@@ -2,7 +2,7 @@
 //! are literal. So a misspelt name shows at the start, not in a rarely used branch of a page.
 
 use crate::environment::Modes;
-use crate::fault::{Fault, Outcome, fault_at, not_found, unknown};
+use crate::fault::{Fault, Outcome, fault_at, unknown};
 use crate::jinja2;
 use crate::program::{Escape, Op, Program, Template};
 use crate::script::ScriptFunctions;
@@ -146,7 +146,7 @@ fn check_operation(
                 _ => None,
             };
             match name.filter(|name| templates.get(name).is_none()) {
-                Some(name) => Err(not_found(name)),
+                Some(name) => Err(templates.not_found(name)),
                 None => Ok(()),
             }
         }

@@ -190,11 +190,3 @@ pub(crate) fn unknown(error: minijinja::Error, what: &str, name: &str) -> Box<Fa
     let fault: Box<Fault> = error.into();
     fault
 }
-
-/// Returns the error for a template that is not there.
-#[cold]
-pub(crate) fn not_found(name: &str) -> Box<Fault> {
-    Fault::new(format!(
-        "template not found: there is no template {name:?} in the folder templates"
-    ))
-}

@@ -1,9 +1,10 @@
 //! The templates of a project, and what they all can use.
 
 use crate::compile::compile;
-use crate::fault::syntax_error;
+use crate::fault::{Fault, syntax_error};
 use crate::program::{Source, Template};
 use minijinja::UndefinedBehavior;
+use sampan_host::names::file_hint;
 use sampan_host::{Error, ErrorKind, Place};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -68,6 +69,16 @@ impl Templates {
 
     pub(crate) fn get(&self, name: &str) -> Option<&Arc<Template>> {
         self.by_name.get(name)
+    }
+
+    /// Returns the error for a template that is not there, with the name that is most like it.
+    #[cold]
+    pub(crate) fn not_found(&self, name: &str) -> Box<Fault> {
+        let known: Vec<String> = self.by_name.keys().cloned().collect();
+        let near = file_hint(name, &known);
+        Fault::new(format!(
+            "template not found: there is no template {name:?} in the folder templates{near}"
+        ))
     }
 
     /// Reports whether one of them assigns a variable of this name.

@@ -121,6 +121,8 @@ pub struct RouteDef {
     pub handler: HandlerId,
     /// True if the handler was given as a value, not as a function: its answer is computed once.
     pub fixed: bool,
+    /// The name of the function of a module that declared it; `None` where a function for a method did.
+    pub kind: Option<String>,
     /// The rule for reading the bodies of its requests.
     pub body: BodyOptions,
     /// The lane of its requests.

@@ -129,6 +129,8 @@ struct ErrorParts {
     hint: Option<Hint>,
     names: Vec<String>,
     setting: Option<&'static str>,
+    /// True if the name of the function that was called is still to be put before the message.
+    wants_name: bool,
 }
 
 impl Error {
@@ -143,6 +145,7 @@ impl Error {
             hint: None,
             names: Vec::new(),
             setting: None,
+            wants_name: false,
         }))
     }
 
@@ -197,6 +200,26 @@ impl Error {
         let names = names.into_iter().filter(|name| name.contains('_'));
         self.0.names.extend(names.map(str::to_owned));
         self
+    }
+
+    /// Has the engine put the name of the function that was called before the message, as the script spells it.
+    #[must_use]
+    pub fn with_callers_name(mut self) -> Self {
+        self.0.wants_name = true;
+        self
+    }
+
+    /// Reports whether the name of the function that was called is still to be put before the message.
+    pub fn wants_name(&self) -> bool {
+        self.0.wants_name
+    }
+
+    /// Puts the name of the function that was called before the message, if it is still to be put there.
+    #[cold]
+    pub fn put_name(&mut self, name: &str) {
+        if std::mem::take(&mut self.0.wants_name) {
+            self.0.message.insert_str(0, &format!("{name}: "));
+        }
     }
 
     /// Names the setting that refuses a client, such as `[csrf] trusted_origins`. The log tells it; the client does not
@@ -315,5 +338,16 @@ mod tests {
         );
         let none = Error::script("user_id");
         assert_eq!(none.message_spelled(camel_case), "user_id");
+    }
+
+    #[test]
+    fn a_name_is_put_before_a_message_once() {
+        let mut error = Error::script("no").with_callers_name();
+        error.put_name("app.a");
+        error.put_name("app.b");
+        assert_eq!(error.message(), "app.a: no");
+        let mut other = Error::script("no");
+        other.put_name("app.a");
+        assert_eq!(other.message(), "no");
     }
 }

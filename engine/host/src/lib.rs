@@ -34,11 +34,13 @@ pub use offers::{
     page_log, pages, renderer, sealer, sockets, statement_text, texts, topics, trace,
 };
 pub use run::{
-    background, current_run, isolation, limits, low_priority, outbox, samples, stopper, watch,
+    background, call_site, current_run, isolation, limits, low_priority, outbox, samples, stopper,
+    watch,
 };
 pub use tables::{Args, Prompt, ends, javascript, module, names, objects, reader, refusals, words};
 
 pub use background::Background;
+pub use call_site::CallSite;
 pub use capability::Capability;
 pub use current_run::{BackgroundRun, CurrentRun, RanStatement, RunOwner};
 pub use effects::{Dependencies, Effects};

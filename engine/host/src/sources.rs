@@ -22,6 +22,12 @@ pub trait Sources: Send + Sync {
     fn list(&self, _folder: &str) -> Vec<String> {
         Vec::new()
     }
+
+    /// The names of the files in a folder, without those of folders in it; empty for the project's own. Hidden ones do
+    /// not count. None where files cannot be listed.
+    fn names_in(&self, _folder: &str) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// The files of a project that lie in an archive. They do not change while the process runs.

@@ -142,6 +142,10 @@ pub trait ScriptFunction {
         self.start(args)
     }
 
+    /// Starts a check: a call without arguments as [`ScriptFunction::start_apart`] makes it, which fails with
+    /// [`returned_false`] also where the function returns `false`.
+    fn start_check(self: Rc<Self>) -> LocalFuture<Result<(), Error>>;
+
     /// Returns the place where it is defined, while the script that gave it runs; `None` where the engine does not know
     /// it.
     fn place(&self) -> Option<Place> {
@@ -150,6 +154,12 @@ pub trait ScriptFunction {
 
     /// Itself, for its engine, which gives it back to a script.
     fn as_any(&self) -> &dyn Any;
+}
+
+/// Returns the error of a check that returns `false`.
+#[cold]
+pub fn returned_false() -> Error {
+    Error::script("it returned false")
 }
 
 /// Returns the error of a call whose isolate is gone.

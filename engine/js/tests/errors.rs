@@ -173,6 +173,14 @@ fn what_does_not_load_says_where() {
             "app.js:2: cannot import \"./missing.js\": there is no file missing.js",
         ),
         (
+            vec![
+                ("app.js", "import { x } from './lib/utlis.js';"),
+                ("lib/utils.js", ""),
+                ("other.js", ""),
+            ],
+            "app.js:1: cannot import \"./lib/utlis.js\": there is no file lib/utlis.js; did you mean \"lib/utils.js\"?",
+        ),
+        (
             vec![("app.js", "import express from 'express';")],
             "app.js:1: cannot import \"express\": the package express is not installed: npm install express",
         ),
@@ -214,7 +222,7 @@ fn what_does_not_load_says_where() {
                 "app.js",
                 "import { app } from 'sampan';\napp.get('/', { bodyBytes: 1 }, () => 1);",
             )],
-            "app.js:2: app.get: unknown option 'bodyBytes'; the options are bodyBytesMax, compress, etag, name, priority, slow, stream",
+            "app.js:2: app.get: unknown option 'bodyBytes'; did you mean 'bodyBytesMax'? The options are bodyBytesMax, compress, etag, name, priority, slow, stream",
         ),
         (vec![("other.js", "")], "there is no file app.js"),
         (

@@ -75,7 +75,7 @@ pub(crate) fn waiting_bracket<'a, V: Vm<'a>>(
     if let Some(left) = left {
         check_none_open(vm, row)?;
         let left = end_bracket(left, true, Rc::clone(&contract.report));
-        parts.push(vm.promise(row.function.returns, left)?);
+        parts.push(vm.promise(*row, left)?);
     }
     Ok(vm.new_list(parts)?)
 }
@@ -182,7 +182,7 @@ pub(crate) fn leave_filled<'a, V: Vm<'a>>(
     };
     let context = &vm.contract().context;
     let left = end_fill(|made| leave(context, filling, made), made);
-    vm.promise(row.function.returns, left)
+    vm.promise(*row, left)
 }
 
 /// `leave(token, succeeded)`: a promise.
@@ -199,5 +199,5 @@ pub(crate) fn leave_later<'a, V: Vm<'a>>(
     let contract = vm.contract();
     let left = leave(&contract.context, token, succeeded);
     let left = end_bracket(left, succeeded, Rc::clone(&contract.report));
-    vm.promise(row.function.returns, left)
+    vm.promise(*row, left)
 }

@@ -26,6 +26,20 @@ pub fn call<'a, V: Vm<'a>>(
     this: V::Raw<'_>,
     args: &[V::Raw<'_>],
 ) -> Result<V::Val, Failure> {
+    let mut result = run(vm, row, this, args);
+    if let Err(Failure::Error(error)) = &mut result {
+        row.name_error(error);
+    }
+    result
+}
+
+#[inline(always)]
+fn run<'a, V: Vm<'a>>(
+    vm: V,
+    row: &BoundRow,
+    this: V::Raw<'_>,
+    args: &[V::Raw<'_>],
+) -> Result<V::Val, Failure> {
     let context = &*vm.contract().context;
     match row.function.kind {
         FunctionKind::Sync(body) => {
@@ -60,7 +74,7 @@ pub fn call<'a, V: Vm<'a>>(
         FunctionKind::Async(body) => {
             let args = checked(vm, row, this, args)?;
             check_loaded(vm, row)?;
-            vm.promise(row.function.returns, body(context, args))
+            vm.promise(*row, body(context, args))
         }
         FunctionKind::AsyncBracket { leave, .. } if row.is_leave => {
             bracket::leave_later(vm, row, leave, args)
@@ -73,7 +87,7 @@ pub fn call<'a, V: Vm<'a>>(
             let args = checked(vm, row, this, before)?;
             check_loaded(vm, row)?;
             bracket::check_none_open(vm, row)?;
-            vm.promise(row.function.returns, enter(context, args))
+            vm.promise(*row, enter(context, args))
         }
         FunctionKind::Bracket { enter, leave, .. } => {
             bracket::bracket(vm, row, this, args, enter, leave)
@@ -125,7 +139,7 @@ fn prompted<'a, V: Vm<'a>>(vm: V, row: &BoundRow, prompt: Prompt) -> Result<V::V
         Prompt::Waits(future) => {
             check_loaded(vm, row)?;
             bracket::check_none_open(vm, row)?;
-            vm.promise(row.function.returns, future)
+            vm.promise(*row, future)
         }
     }
 }

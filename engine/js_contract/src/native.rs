@@ -219,6 +219,7 @@ impl<'a, V: Vm<'a>> NativeArgs<'_, V, V::Raw<'_>> {
             },
             has_priority: self.is_yes(12),
             handler_file: self.optional_text(13)?,
+            kind: self.optional_text(14)?,
         };
         self.declare(|program| program.routes.push(route))
     }

@@ -41,6 +41,14 @@ impl BoundRow {
         WORDS.function(self.owner, self.function)
     }
 
+    /// Puts its name before the message of an error, where it is still to be put there.
+    #[inline]
+    pub fn name_error(&self, error: &mut Error) {
+        if error.wants_name() {
+            error.put_name(&self.name());
+        }
+    }
+
     /// Reports whether it is a method of requests.
     pub(crate) fn is_of_request(&self) -> bool {
         self.class.is_none() && self.owner.is_class

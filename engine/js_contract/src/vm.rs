@@ -2,7 +2,7 @@
 
 use crate::row::BoundRow;
 use crate::state::Contract;
-use sampan_host::{Callback, Error, LocalFuture, Object, Place, Reader, RequestView, Type, Value};
+use sampan_host::{Callback, Error, LocalFuture, Object, Place, Reader, RequestView, Value};
 use std::borrow::Cow;
 use std::rc::Rc;
 
@@ -221,14 +221,14 @@ pub trait Vm<'a>: Copy {
     /// Gives a new native object to the request that runs, if its class says so.
     fn own(self, object: Object);
 
-    /// Creates a promise of the result of an operation, for the request that runs. A result that is a record is
-    /// renamed, see [`crate::renamed`].
+    /// Creates a promise of the result of a row's operation, for the request that runs. A result that is a record is
+    /// renamed, see [`crate::renamed`], and errors get the name of the row where they want it.
     ///
     /// # Errors
     /// The request waits for too much.
     fn promise(
         self,
-        returns: Type,
+        row: BoundRow,
         operation: LocalFuture<Result<Value, Error>>,
     ) -> Result<Self::Val, Failure>;
 

@@ -7,6 +7,7 @@ use crate::paths::{
 };
 use crate::tsconfig::TsConfig;
 use sampan_host::Sources;
+use sampan_host::names::file_hint;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -209,7 +210,19 @@ impl Resolver {
             }
         }
         self.file(path)
-            .ok_or_else(|| format!("there is no file {path}"))
+            .ok_or_else(|| format!("there is no file {path}{}", self.nearest(path)))
+    }
+
+    /// Returns the advice which file of the same folder of the project a path may mean, or nothing.
+    #[cold]
+    fn nearest(&self, path: &str) -> String {
+        if is_of_package(path) {
+            return String::new();
+        }
+        let folder = parent(path);
+        let names = self.sources.names_in(&folder);
+        let files = names.iter().map(|name| join(&folder, name));
+        file_hint(path, &files.collect::<Vec<_>>())
     }
 
     /// Returns the path of a name by `paths` and `baseUrl` of `tsconfig.json` make of a name.

@@ -12,6 +12,15 @@ impl Sources for Files {
     fn read(&self, path: &str) -> Option<Vec<u8>> {
         self.0.get(path).cloned()
     }
+
+    fn names_in(&self, folder: &str) -> Vec<String> {
+        let paths = self
+            .0
+            .keys()
+            .map(|path| path.rsplit_once('/').unwrap_or(("", path)));
+        let inside = paths.filter(|(parent, _)| *parent == folder);
+        inside.map(|(_, name)| name.to_owned()).collect()
+    }
 }
 
 /// A request made of parts.

@@ -64,7 +64,7 @@ enum Command {
     Test(test::TestArgs),
     /// Find what is wrong with a project, without serving it.
     Check(check::CheckArgs),
-    /// Print the routes of a project.
+    /// Print the routes, jobs and schedules of a project.
     Routes(check::routes::RoutesArgs),
     /// Copy the database of a project, which may be running.
     Backup(backup::BackupArgs),

@@ -118,7 +118,7 @@ impl FileRun {
             clock::set(None);
             let result = result.and(left);
             let failure = result.err().map(|error| TestFailure {
-                text: told(&self.project, &error),
+                text: told(&self.project, &state.explained(error)),
                 log: app.log().get(log_start..).unwrap_or_default().to_owned(),
             });
             self.tell(Message::Ended(TestOutcome {

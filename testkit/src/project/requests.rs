@@ -280,6 +280,23 @@ impl TestRequest {
     pub(super) fn title(&self) -> String {
         format!("{} {}", self.method, self.target)
     }
+
+    /// Returns a note about an answer that could have a body and has none.
+    pub(super) fn note_on_body(&self, answer: &DirectAnswer) -> Option<String> {
+        let may_have = self.method != "HEAD" && answer.status >= 200 && !answer.is_cut;
+        let why = match answer.status {
+            204 => ", as a handler that returns nothing does",
+            _ => "",
+        };
+        let note = || {
+            format!(
+                "{} answered with status {} and no body{why}",
+                self.title(),
+                answer.status
+            )
+        };
+        (may_have && answer.body.is_empty()).then(note)
+    }
 }
 
 /// The host of a URL, and the path and query of it or of a path.

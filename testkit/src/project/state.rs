@@ -46,6 +46,8 @@ pub(super) struct TestState {
     unawaited: RefCell<Vec<Error>>,
     /// The WebSockets of the test.
     pub(super) sockets: RefCell<Vec<Rc<TestSocket>>>,
+    /// The note about the last answer of the test, if that had no body.
+    bodiless: RefCell<Option<String>>,
     /// The way of requests to other servers.
     pub(super) fetcher: Rc<TestFetcher>,
     /// Calls of `t` that wait, as the test wrote them.
@@ -75,6 +77,7 @@ impl TestState {
         request: &TestRequest,
         answer: DirectAnswer,
     ) -> Result<Value, Error> {
+        self.bodiless.replace(request.note_on_body(&answer));
         let mut value = requests::answered(objects, request, answer)?;
         // A member that is null is a value of its own in Lua, and true in a condition.
         if let (Some(Language::Lua), Value::Map(members)) = (Language::of(&self.file), &mut value) {
@@ -99,6 +102,7 @@ impl TestState {
             written: RefCell::default(),
             unawaited: RefCell::default(),
             sockets: RefCell::default(),
+            bodiless: RefCell::default(),
             fetcher: Rc::new(TestFetcher::new(app.network())),
             running: RefCell::default(),
         })
@@ -117,12 +121,27 @@ impl TestState {
         self.browsers.take();
         self.snapshots.take();
         self.unawaited.take();
+        self.bodiless.take();
         self.fetcher.begin();
     }
 
     /// Returns when the test must have ended.
     pub(super) fn until(&self) -> Option<Instant> {
         self.until.get()
+    }
+
+    /// Returns the error of the test, with a note if it is about nothing where the last answer had no body.
+    pub(super) fn explained(&self, error: Error) -> Error {
+        let is_about_nothing = ["nil", "null", "undefined", "\"\""]
+            .iter()
+            .any(|word| error.message().contains(word));
+        match self.bodiless.take().filter(|_| is_about_nothing) {
+            Some(note) => {
+                let text = format!("{}\n{note}", error.message());
+                error.with_message(text)
+            }
+            None => error,
+        }
     }
 
     /// Records an error of an unawaited promise.

@@ -23,6 +23,12 @@ impl Sources for Archive {
         let is_shown = |path: &&str| !path[folder.len()..].contains("/.");
         below.filter(is_shown).map(str::to_owned).collect()
     }
+
+    fn names_in(&self, folder: &str) -> Vec<String> {
+        let mut names = PackedFiles::names(self, folder).unwrap_or_default();
+        names.retain(|name| !name.ends_with('/') && !name.starts_with('.'));
+        names
+    }
 }
 
 impl Archive {

@@ -105,6 +105,10 @@ impl Sources for Noting {
     fn list(&self, folder: &str) -> Vec<String> {
         self.sources.list(folder)
     }
+
+    fn names_in(&self, folder: &str) -> Vec<String> {
+        self.sources.names_in(folder)
+    }
 }
 
 fn reached_js(project: &Project) -> Result<Reached, String> {

@@ -18,6 +18,9 @@ pub const MIGRATIONS: &str = "migrations";
 
 /// The greatest depth to which folders may nest whose files are listed.
 const LIST_DEPTH_MAX: usize = 16;
+
+/// The number of entries of a folder that are looked at for their names.
+const NAMES_MAX: usize = 1_000;
 /// Folders that may be links to a folder outside of the project, so that projects can share them.
 pub const SHARED: [&str; 2] = [TEMPLATES, "locales"];
 
@@ -113,6 +116,20 @@ impl Sources for FolderSources {
         found.sort();
         found
     }
+
+    fn names_in(&self, folder: &str) -> Vec<String> {
+        let folder = self.root.join(folder).canonicalize().ok();
+        let folder = folder.filter(|folder| folder.starts_with(&self.root));
+        let entries = folder.and_then(|folder| std::fs::read_dir(folder).ok());
+        let entries = entries.into_iter().flatten().take(NAMES_MAX);
+        let name = |entry: std::io::Result<std::fs::DirEntry>| {
+            let entry = entry.ok()?;
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let name = entry.file_name().into_string().ok()?;
+            (!is_folder && !name.starts_with('.')).then_some(name)
+        };
+        entries.filter_map(name).collect()
+    }
 }
 
 /// The files of a project, and one more.
@@ -154,6 +171,10 @@ impl Sources for WithEntry {
 
     fn list(&self, folder: &str) -> Vec<String> {
         self.others.list(folder)
+    }
+
+    fn names_in(&self, folder: &str) -> Vec<String> {
+        self.others.names_in(folder)
     }
 }
 
@@ -214,6 +235,14 @@ impl Sources for MemorySources {
         let mut found: Vec<String> = self.0.keys().filter(is_below).cloned().collect();
         found.sort();
         found
+    }
+
+    fn names_in(&self, folder: &str) -> Vec<String> {
+        let name = |path: &String| {
+            let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
+            (parent == folder).then(|| name.to_owned())
+        };
+        self.0.keys().filter_map(name).collect()
     }
 }
 

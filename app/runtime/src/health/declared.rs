@@ -35,11 +35,12 @@ pub(crate) static MODULE: Module = Module {
     functions: &[row!("health"(
             param!("name": Type::Text,
                 "The name of the check, as the answer shows it: ASCII letters, digits, `_`, `-` and `.`."),
-            param!("fn": Type::Function, "A function without parameters. It throws an error if the app is not ready."),
+            param!("fn": Type::Function,
+                "A function without parameters. It throws an error, or returns `false`, if the app is not ready."),
         ) -> Type::Nothing, FunctionKind::Sync(health),
         "Declares a check of the app, beside those of the server. When the server is asked whether it is ready, one \
-         worker calls the function, at most once a second. It may wait, and has 2 seconds. If it throws an error, the \
-         answer has the status 503. What it returns does not count. Only while the project loads.")],
+         worker calls the function, at most once a second. It may wait, and has 2 seconds. If it throws an error or \
+         returns `false`, the answer has the status 503. Only while the project loads.")],
     ..Module::EMPTY
 };
 
@@ -190,7 +191,7 @@ async fn run(context: Rc<Context>, name: String, function: Callback) -> Option<S
     let Some(background) = context.get::<Rc<dyn Background>>() else {
         return Some("nothing runs it here".to_owned());
     };
-    let called = function.start_apart(Vec::new());
+    let called = function.start_check();
     let stopper = Arc::new(Stopper::default());
     let what = format!("app.health {name}");
     let ran = background.run_within(&what, TIME_MAX, stopper, called);

@@ -13,7 +13,7 @@ use sampan_acme::AcmeSettings;
 use sampan_db::migrate::{self, MigrationState};
 use sampan_host::capability::{KnownTexts, ProjectCheck};
 use sampan_host::log::Level;
-use sampan_host::names::hint;
+use sampan_host::names::{file_hint, hint};
 use sampan_log::Logger;
 use sampan_project::config::Flags;
 use sampan_project::inspect::calls::{self, CallKind};
@@ -157,7 +157,10 @@ fn checked(mut config: AppConfig, scratch: &Path, report: &mut CheckReport) -> R
                 "{shown}: there is no templates/{name}: the project has no templates, which lie in its folder \
                  templates/"
             ),
-            CallKind::Template => format!("{shown}: there is no templates/{name}"),
+            CallKind::Template => {
+                let hint = file_hint(name, &templates);
+                format!("{shown}: there is no templates/{name}{hint}")
+            }
             CallKind::Asset if project.root().join(&folder).join(name).is_file() => continue,
             CallKind::Asset => format!("{shown}: there is no {folder}/{name}"),
         };

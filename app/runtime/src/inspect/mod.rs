@@ -10,7 +10,9 @@ mod look;
 mod promises;
 mod routes;
 mod unmatched;
+mod work;
 
 pub use check::{CheckReport, check};
 pub use promises::misused_promises;
-pub use routes::{RouteKind, RouteLaneWord, RouteRow, routes};
+pub use routes::{ProjectDeclarations, RouteKind, RouteLaneWord, RouteRow, routes};
+pub use work::{WorkKind, WorkRow};

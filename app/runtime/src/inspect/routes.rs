@@ -1,6 +1,7 @@
-//! The routes that a project declares.
+//! The routes that a project declares, beside its other work.
 
 use super::look::look;
+use super::work::WorkRow;
 use crate::app_config::AppConfig;
 use crate::lane::learned;
 use crate::local_app::LocalApp;
@@ -64,6 +65,8 @@ pub struct RouteRow {
     pub kind: RouteKind,
     /// The method of a route, in capitals; `ALL` where it answers all.
     pub method: Option<String>,
+    /// The protocol of a route that is not answered by a function alone, as its declaration is named: `ws` or `sse`.
+    pub protocol: Option<String>,
     /// The paths.
     pub pattern: String,
     /// The lane of a route whose handler is a function.
@@ -74,27 +77,39 @@ pub struct RouteRow {
     pub handler_file: Option<String>,
 }
 
-/// Lists the project's declarations, in the order in which a request meets it: middleware, routes in the order of their
-/// declaration, files, and
-/// what answers the rest.
+/// The declarations of a project.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProjectDeclarations {
+    /// In the order in which a request meets them: middleware, routes in the order of their declaration, files, and
+    /// the answer to the rest.
+    pub routes: Vec<RouteRow>,
+    /// The work that no request does.
+    pub work: Vec<WorkRow>,
+}
+
+/// Lists the project's declarations.
 ///
 /// # Errors
 /// It does not load: the place, the line of the source and why.
-pub fn routes(mut config: AppConfig, scratch: &Path) -> Result<Vec<RouteRow>, String> {
+pub fn routes(mut config: AppConfig, scratch: &Path) -> Result<ProjectDeclarations, String> {
     config.program.logger = Logger::captured(config.log_settings().level_min);
     // Of the project's own database, before another takes its place.
     let learned = learned::file_of(&config).map(|file| learned::read(&file));
     let learned = learned.and_then(Result::ok).unwrap_or_default();
     let marks = SourceMarks::new(config.base.project.sources());
-    let mut rows = look(config, scratch, LocalApp::rows)?;
-    for row in &mut rows {
+    let looked = |app: &LocalApp| ProjectDeclarations {
+        routes: app.rows(),
+        work: app.work(),
+    };
+    let mut found = look(config, scratch, looked)?;
+    for row in &mut found.routes {
         let mark = marks.of(row.place.as_ref(), row.handler_file.as_deref());
         let is_learned = |one: &Learned| one.name == row.name() && one.mark.agrees_with(mark);
         if row.lane == Some(RouteLaneWord::Measured) && learned.iter().any(is_learned) {
             row.lane = Some(RouteLaneWord::Learned);
         }
     }
-    Ok(rows)
+    Ok(found)
 }
 
 impl RouteRow {
@@ -127,6 +142,7 @@ fn rows(loaded: &Loaded) -> Vec<RouteRow> {
     let other = |kind, pattern: &str, place: Option<&Place>| RouteRow {
         kind,
         method: None,
+        protocol: None,
         lane: None,
         pattern: pattern.to_owned(),
         place: place.cloned(),
@@ -147,6 +163,7 @@ fn rows(loaded: &Loaded) -> Vec<RouteRow> {
                 false => RouteKind::Handler,
             },
             method: Some(def.method.clone().unwrap_or_else(|| "ALL".to_owned())),
+            protocol: def.kind.clone(),
             pattern: def.pattern.clone(),
             lane: (!def.fixed).then_some(match def.lane {
                 LaneRule::Measured => RouteLaneWord::Measured,

@@ -219,6 +219,10 @@ impl Sources for SeenFiles {
     fn list(&self, folder: &str) -> Vec<String> {
         self.sources.list(folder)
     }
+
+    fn names_in(&self, folder: &str) -> Vec<String> {
+        self.sources.names_in(folder)
+    }
 }
 
 fn hash(bytes: &[u8]) -> u64 {

@@ -3,8 +3,8 @@
 use crate::hooks::Hooks;
 use sampan_host::capability::IsolateSetup;
 use sampan_host::{
-    Args, Background, Callback, Capability, Context, Error, ErrorKind, FunctionKind, Module, Rerun,
-    Type, Value, WorkerPlace, param, refusals, row,
+    Args, Background, Callback, Capability, Context, Error, ErrorKind, FunctionKind, Module, Place,
+    Rerun, Type, Value, WorkerPlace, param, refusals, row,
 };
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -49,10 +49,21 @@ struct Timer {
     function: Callback,
 }
 
+/// A timer as the project declares it.
+#[derive(Clone, Debug)]
+pub(crate) struct TimerDeclaration {
+    /// The pause before each run.
+    pub(crate) pause: Duration,
+    /// The place of its function, where the engine knows it.
+    pub(crate) place: Option<Place>,
+}
+
 /// The timers that an isolate declares.
 #[derive(Default)]
 struct DeclaredTimers {
+    /// Until they run.
     timers: RefCell<Vec<Timer>>,
+    declarations: RefCell<Vec<TimerDeclaration>>,
     /// True if the project is loaded.
     is_closed: Cell<bool>,
 }
@@ -60,6 +71,12 @@ struct DeclaredTimers {
 /// The timers of the isolate that a worker answers with run until this is dropped.
 #[derive(Default)]
 struct RunningTimers(RefCell<Option<watch::Sender<()>>>);
+
+/// Returns the timers that an isolate declares, in their order.
+pub(crate) fn declarations(context: &Context) -> Vec<TimerDeclaration> {
+    let declared = context.get::<DeclaredTimers>();
+    declared.map_or_else(Vec::new, |declared| declared.declarations.borrow().clone())
+}
 
 /// Makes the list of the timers of an isolate. A script beside the project has none.
 fn isolate(setup: &IsolateSetup<'_>) -> Result<(), Error> {
@@ -155,6 +172,9 @@ fn every(context: &Context, args: Args) -> Result<Value, Error> {
         )));
     }
     let pause = Duration::from_secs_f64(seconds);
+    let place = function.place();
+    let mut declarations = declared.declarations.borrow_mut();
+    declarations.push(TimerDeclaration { pause, place });
     timers.push(Timer { pause, function });
     Ok(Value::Null)
 }
@@ -175,6 +195,10 @@ mod tests {
 
         fn start(self: Rc<Self>, _: Vec<Value>) -> LocalFuture<Result<(), Error>> {
             Box::pin(std::future::ready(Ok(())))
+        }
+
+        fn start_check(self: Rc<Self>) -> LocalFuture<Result<(), Error>> {
+            self.start(Vec::new())
         }
 
         fn as_any(&self) -> &dyn std::any::Any {

@@ -1,8 +1,8 @@
 //! Requests that wait, by client. Clients are served in turn, one request each, so that one with many requests waits
 //! behind itself alone (the idea of RFC 8290, for requests in place of packets).
 //!
-//! While requests are refused, the newest begin first: of a client, and of all clients where they are too many. In their
-//! order all would begin late. (Adaptive LIFO, as in Maurer, "Fail at Scale", ACM Queue 13.8.)
+//! While requests are refused, the newest begin first: of a client, and of all clients where they are too many. In
+//! their order all would begin late. (Adaptive LIFO, as in Maurer, "Fail at Scale", ACM Queue 13.8.)
 
 use super::client::Client;
 use super::delay::{Delay, is_passed_over};

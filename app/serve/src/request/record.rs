@@ -102,6 +102,8 @@ pub trait RequestTrace {
 /// The head of the request, copied because its buffer is used again before its answer has been sent.
 #[derive(Default)]
 struct RecordedHead {
+    /// The host that the routes see.
+    host: String,
     method: String,
     target: String,
     path: String,
@@ -126,6 +128,7 @@ impl Record {
             None => peer.ip(),
         };
         let head = request.map(|request| RecordedHead {
+            host: route_info::asked_host(request, &info.trusted),
             method: request.method_str().to_owned(),
             target: request.target().to_owned(),
             path: request.path().to_owned(),
@@ -302,6 +305,7 @@ impl Record {
         line.logger.access(&Access {
             since_1970: line.since_1970,
             client: &line.client,
+            host: head.map(|head| &*head.host),
             request: head.map(|head| RequestLine {
                 method: &head.method,
                 target: &head.target,

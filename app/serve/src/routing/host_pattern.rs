@@ -201,7 +201,16 @@ mod tests {
         let tenant = host(":Tenant.EXAMPLE.org.");
         assert_eq!(tenant.param(), Some("Tenant"));
         assert!(tenant.matches("acme.example.org"));
-        for text in ["*", "*.", "a.*.b", ":.a.b", "::1", "a:80", "http:"] {
+        for text in [
+            "*",
+            "*.",
+            "a.*.b",
+            ":.a.b",
+            "::1",
+            "a:80",
+            "http:",
+            "1.2.3.4.5",
+        ] {
             HostPattern::parse(text).expect_err(text);
         }
     }

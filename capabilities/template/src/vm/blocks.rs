@@ -4,7 +4,7 @@ use super::scope::INCLUDE_COST;
 use super::state::{BlockStack, Frame};
 use super::{Cursor, Machine};
 use crate::compile::survey::Sight;
-use crate::fault::{Fault, Outcome, not_found};
+use crate::fault::{Fault, Outcome};
 use crate::objects::TemplateModule;
 use crate::program::{Program, Template};
 use crate::value::TemplateValue;
@@ -138,7 +138,7 @@ impl Machine<'_, '_> {
             )));
         }
         let Some(template) = self.templates.get(name) else {
-            return Err(not_found(name));
+            return Err(self.templates.not_found(name));
         };
         let template = Arc::clone(template);
         self.loaded.push(Arc::clone(&template.main.source));
@@ -182,7 +182,7 @@ impl Machine<'_, '_> {
         match &choices[..] {
             [] => Ok(()),
             _ if ignores_missing => Ok(()),
-            [name] => Err(not_found(name.as_str().unwrap_or_default())),
+            [name] => Err(self.templates.not_found(name.as_str().unwrap_or_default())),
             _ => Err(Fault::new(format!(
                 "template not found: tried to include one of multiple templates, none of which existed {}",
                 Value::from(choices)

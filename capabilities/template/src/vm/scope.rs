@@ -3,6 +3,7 @@
 use super::Machine;
 use super::state::{Closure, Frame};
 use crate::fault::{Fault, Outcome};
+use crate::script::Variable;
 use crate::value::TemplateValue;
 use sampan_host::reader::{Kind, Name};
 
@@ -57,6 +58,21 @@ impl Machine<'_, '_> {
             }
         }
         Ok(global.value.clone().map(TemplateValue::Own))
+    }
+
+    /// Returns the advice about a variable of requests that is not there because the template is rendered for none, and
+    /// nothing about any other.
+    #[cold]
+    pub(super) fn advice_without_request(&mut self, variable: &str) -> &'static str {
+        let name = Name::new(variable);
+        let globals = self.globals;
+        let known = globals.get(name).and_then(|known| known.variable.as_ref());
+        let is_of_request = matches!(known, Some(Variable::OfRequest(_)));
+        // The script, or the template, may have another value under this name.
+        match self.request.is_none() && is_of_request && matches!(self.lookup(name), Ok(None)) {
+            true => "; it belongs to a request: call render on the request",
+            false => "",
+        }
     }
 
     /// Returns the value that the script has given under a name.

@@ -158,7 +158,7 @@ impl Machine<'_, '_> {
 
     /// A member of what is not there.
     #[cold]
-    fn without_parent(&self, name: &str, cursor: &Cursor) -> Outcome<TemplateValue> {
+    fn without_parent(&mut self, name: &str, cursor: &Cursor) -> Outcome<TemplateValue> {
         if self.undefined == UndefinedBehavior::Chainable {
             return Ok(TemplateValue::UNDEFINED);
         }
@@ -166,22 +166,25 @@ impl Machine<'_, '_> {
             .at
             .checked_sub(1)
             .and_then(|at| described(&cursor.program, at));
-        let parent = parent.map_or_else(
-            || "what it is asked of".to_owned(),
-            |parent| format!("`{parent}`"),
-        );
-        Err(no_member(&parent, name))
+        let Some(parent) = parent else {
+            return Err(no_member("what it is asked of", name, ""));
+        };
+        let advice = self.advice_without_request(&parent);
+        Err(no_member(&format!("`{parent}`"), name, advice))
     }
 
     /// Returns the error for an undefined value that the operation before has given.
     #[cold]
-    pub(super) fn undefined_fault(&self, cursor: &Cursor) -> Box<Fault> {
+    pub(super) fn undefined_fault(&mut self, cursor: &Cursor) -> Box<Fault> {
         match cursor
             .at
             .checked_sub(1)
             .and_then(|at| described(&cursor.program, at))
         {
-            Some(text) => Fault::new(format!("undefined value: `{text}` is undefined")),
+            Some(text) => {
+                let advice = self.advice_without_request(&text);
+                Fault::new(format!("undefined value: `{text}` is undefined{advice}"))
+            }
             None => Fault::new("undefined value: the value is undefined"),
         }
     }
@@ -364,9 +367,9 @@ fn sequence(value: &Value) -> Option<(&DynObject, usize)> {
 }
 
 #[cold]
-fn no_member(parent: &str, name: &str) -> Box<Fault> {
+fn no_member(parent: &str, name: &str, advice: &str) -> Box<Fault> {
     Fault::new(format!(
-        "undefined value: {parent} is undefined, so it has no `{name}`"
+        "undefined value: {parent} is undefined, so it has no `{name}`{advice}"
     ))
 }
 

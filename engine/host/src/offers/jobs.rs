@@ -3,7 +3,7 @@
 //! The queue of an isolate is in its [`Context`](crate::Context) as `Rc<dyn JobQueue>`. A capability declares a runner
 //! for its own jobs when the isolate is made, and adds jobs in the transaction of the caller.
 
-use crate::error::Error;
+use crate::error::{Error, Place};
 use crate::future::LocalFuture;
 use crate::offers::database::{AppTables, WaitingTables};
 use crate::tables::Prompt;
@@ -63,6 +63,19 @@ pub struct JobPolicy {
     pub timeout: Duration,
     /// The pause before the second attempt; it doubles from one to the next.
     pub backoff: Duration,
+}
+
+/// Jobs that a project declares: by `job`, or by `cron`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobDeclaration {
+    /// The name.
+    pub name: String,
+    /// The queue.
+    pub queue: String,
+    /// The pattern and the time zone of a cron; `None` for jobs that scripts add.
+    pub schedule: Option<(String, String)>,
+    /// The place of the function, where the engine knows it.
+    pub place: Option<Place>,
 }
 
 /// An attempt to do a job.
@@ -165,6 +178,9 @@ pub trait JobQueue {
     /// Declares jobs of a capability, whose name begins with [`OWN_PREFIX`]. To be called in the hook `isolate` of a
     /// capability that asks for `jobs`. Threads for jobs are started because of it.
     fn declare(&self, name: &str, policy: JobPolicy, runner: Rc<dyn JobRunner>);
+
+    /// Returns the jobs and the crons that the project declares, in the order of their names.
+    fn declarations(&self) -> Vec<JobDeclaration>;
 
     /// Runs all jobs that are due on this thread, and those that they add. For tests of projects: an attempt that goes
     /// on at `until` is stopped.

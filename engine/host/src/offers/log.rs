@@ -194,6 +194,8 @@ pub struct Access<'a> {
     pub since_1970: Duration,
     /// The client's address.
     pub client: &'a str,
+    /// The host that the routes saw, in lower case and without a port; `None` where the request could not be read.
+    pub host: Option<&'a str>,
     /// The first line of the request; `None` where it could not be read.
     pub request: Option<RequestLine<'a>>,
     /// The pattern of the route that answered.

@@ -1,5 +1,28 @@
 //! Names in both languages: rows are named in snake_case and JavaScript sees camelCase; and what a misspelt name means.
 
+/// Functions of `app` in other frameworks, and the advice for who calls one.
+const FOREIGN_FUNCTIONS: &[(&str, &str)] = &[
+    (
+        "listen",
+        "the server listens by itself, where --listen or [server] listen says",
+    ),
+    ("set", "settings are in sampan.toml"),
+    ("config", "settings are in sampan.toml"),
+    ("route", "write app.get, app.post and so on"),
+    (
+        "static",
+        "files in the folder public/ are served by themselves",
+    ),
+];
+
+/// Returns the advice for a call of a function that other frameworks have, by its owner and its name.
+pub fn foreign_function(owner: &str, name: &str) -> Option<&'static str> {
+    let mut known = FOREIGN_FUNCTIONS.iter().filter(|_| owner == "app");
+    known
+        .find(|(known, _)| *known == name)
+        .map(|(_, advice)| *advice)
+}
+
 /// The module whose functions send requests to other servers. Scripts see `fetch` in its place.
 pub(crate) const CLIENT: &str = "http_client";
 
@@ -46,7 +69,10 @@ pub fn nearest_name(name: &str, known: Vec<String>) -> Option<String> {
             |long: &str, short: &str| short.len() >= START_MIN && long.starts_with(short);
         match is_start(name, other) || is_start(other, name) {
             true => 1,
-            false => distance(name, other),
+            false => match name.chars().count().abs_diff(other.chars().count()) {
+                more if more > most => more,
+                _ => distance(name, other),
+            },
         }
     };
     let known = known.into_iter().map(|other| (far(&other), other));
@@ -65,6 +91,34 @@ pub fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String 
         Some((_, known)) => format!("; did you mean {known:?}?"),
         None => String::new(),
     }
+}
+
+/// Returns `; did you mean "x"?` if one of the files has nearly the name of `file`, whose ending may differ, and else
+/// nothing. All are paths with `/` between their parts.
+pub fn file_hint(file: &str, known: &[String]) -> String {
+    /// Longer paths are not compared with others.
+    const PATH_BYTES_MAX: usize = 200;
+    if file.len() > PATH_BYTES_MAX {
+        return String::new();
+    }
+    let (stem, ending) = without_ending(file);
+    let mut stems = Vec::from_iter(known.iter().map(|known| without_ending(known).0.to_owned()));
+    stems.sort_unstable();
+    let Some(near) = nearest_name(stem, stems) else {
+        return String::new();
+    };
+    let near = known
+        .iter()
+        .filter(|known| without_ending(known).0 == near)
+        .min_by_key(|known| (without_ending(known).1 != ending, *known));
+    near.map_or_else(String::new, |near| format!("; did you mean {near:?}?"))
+}
+
+/// Splits the ending off a path: `lib/a` and `js` of `lib/a.js`. The ending is empty where the path has none.
+fn without_ending(path: &str) -> (&str, &str) {
+    let split = path.rsplit_once('.');
+    let split = split.filter(|(stem, ending)| !stem.is_empty() && !ending.contains('/'));
+    split.unwrap_or((path, ""))
 }
 
 /// Returns the number of letters that have to be changed, added, left out or swapped with the next.
@@ -100,6 +154,38 @@ mod tests {
         assert_eq!(hint("truncat", known), "; did you mean \"truncate\"?");
         assert_eq!(hint("trimm", known), "; did you mean \"trim\"?");
         assert_eq!(hint("nope", known), "");
+    }
+
+    #[test]
+    fn files_are_compared_without_their_endings() {
+        let known = [
+            "index.html",
+            "page.html",
+            "posts/a.txt",
+            "util.js",
+            "util.ts",
+            "nav.html",
+        ];
+        let known = known.map(str::to_owned);
+        for (file, near) in [
+            ("indx.html", Some("index.html")),
+            ("pgae.html", Some("page.html")),
+            ("page.htm", Some("page.html")),
+            ("index", Some("index.html")),
+            ("posts/b.txt", Some("posts/a.txt")),
+            ("utli.ts", Some("util.ts")),
+            ("utli.mjs", Some("util.js")),
+            ("nope.html", None),
+            ("new.html", None),
+            ("", None),
+            (".html", None),
+        ] {
+            let expected =
+                near.map_or_else(String::new, |near| format!("; did you mean {near:?}?"));
+            assert_eq!(file_hint(file, &known), expected, "{file}");
+        }
+        let long = "x".repeat(201);
+        assert_eq!(file_hint(&long, std::slice::from_ref(&long)), "");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The refusals of builders and declarations, in one wording for both languages.
 
 use crate::error::{Error, Place};
+use crate::tables::names::{nearest_name, snake_case};
 use crate::tables::words::Words;
 use std::net::Ipv6Addr;
 
@@ -17,15 +18,23 @@ pub fn wrong_type(words: &Words, what: &str, wanted: &str, found: &str) -> Error
     Error::script(format!("the {what} must be {wanted}, not {found}"))
 }
 
-/// Returns the error for an option that does not exist.
+/// Returns the error for an option that does not exist. The engine puts the name of the function before it.
 #[cold]
 pub fn unknown_option(name: &str, known: &[&str]) -> Error {
-    let all = match known {
-        [only] => format!("the only option is {only}"),
-        _ => format!("the options are {}", known.join(", ")),
+    let all = || known.iter().map(|known| (*known).to_owned()).collect();
+    let near = nearest_name(name, all()).or_else(|| nearest_name(&snake_case(name), all()));
+    let text = match (near, known) {
+        (Some(near), [_]) => format!("did you mean '{near}'?"),
+        (Some(near), _) => format!(
+            "did you mean '{near}'? The options are {}",
+            known.join(", ")
+        ),
+        (None, [only]) => format!("the only option is {only}"),
+        (None, _) => format!("the options are {}", known.join(", ")),
     };
     let names = known.iter().copied().chain([name]);
-    Error::script(format!("unknown option '{name}'; {all}")).naming(names)
+    let error = Error::script(format!("unknown option '{name}'; {text}"));
+    error.naming(names).with_callers_name()
 }
 
 /// Checks how the pattern of a route, of middleware or of a group begins.
@@ -66,7 +75,8 @@ pub fn check_host(host: &str) -> Result<(), Error> {
     let name = if is_open { domain } else { host };
     let name = name.strip_suffix('.').unwrap_or(name);
     let is_address = is_open && ends_in_number(name);
-    if is_host_name(name) && !is_address {
+    let is_wrong_address = !is_open && ends_in_number(name) && !is_ipv4(name);
+    if is_host_name(name) && !is_address && !is_wrong_address {
         return Ok(());
     }
     let faulty = if name.is_empty() { host } else { name };
@@ -85,6 +95,9 @@ pub fn check_host(host: &str) -> Result<(), Error> {
          \":tenant.example.org\""
     } else if is_address {
         "no names are below an IP address: write a domain, as in \":tenant.example.org\""
+    } else if is_wrong_address && is_host_name(name) {
+        "in URLs a host whose last label is a number is an IPv4 address, and this one is none: write four numbers up \
+         to 255, as in \"127.0.0.1\""
     } else {
         "it has labels of letters, digits, '-' and '_' between single dots, and at most 253 bytes; write letters that \
          are not ASCII as xn--"
@@ -101,6 +114,30 @@ fn ends_in_number(name: &str) -> bool {
         Some(digits) => digits.bytes().all(|byte| byte.is_ascii_hexdigit()),
         None => last.bytes().all(|byte| byte.is_ascii_digit()),
     }
+}
+
+/// Reports whether URLs take a name for an IPv4 address (WHATWG URL, "IPv4 parser"). It has up to four numbers, of
+/// which the last one stands for all bytes that are left; `0x` and `0` begin hexadecimal and octal ones.
+fn is_ipv4(name: &str) -> bool {
+    let number = |label: &str| {
+        let hexadecimal = label.strip_prefix("0x").or(label.strip_prefix("0X"));
+        let (digits, radix) = match (hexadecimal, label.strip_prefix('0')) {
+            (Some(digits), _) => (digits, 16),
+            (None, Some(digits)) => (digits, 8),
+            (None, None) => (label, 10),
+        };
+        // `0` and `0x` are zero.
+        let digits = if digits.is_empty() { "0" } else { digits };
+        u32::from_str_radix(digits, radix).ok()
+    };
+    let numbers: Option<Vec<u32>> = name.split('.').map(number).collect();
+    let numbers = numbers.unwrap_or_default();
+    let Some((last, others)) = numbers.split_last() else {
+        return false;
+    };
+    let bytes_left = 4_u32.checked_sub(others.len() as u32);
+    let is_last = |bytes: u32| bytes > 0 && u64::from(*last) < 256_u64.pow(bytes);
+    bytes_left.is_some_and(is_last) && others.iter().all(|number| *number < 256)
 }
 
 /// Returns the error for a declaration in a handler: `what` is declared too late.
@@ -142,6 +179,46 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_unknown_option_is_told_with_the_nearest() {
+        for (name, known, expected) in [
+            (
+                "htpOnly",
+                &["http_only", "path"][..],
+                "unknown option 'htpOnly'; did you mean 'http_only'? The options are http_only, path",
+            ),
+            (
+                "maxAge",
+                &["max_age", "path"],
+                "unknown option 'maxAge'; did you mean 'max_age'? The options are max_age, path",
+            ),
+            (
+                "expires",
+                &["max_age", "path"],
+                "unknown option 'expires'; the options are max_age, path",
+            ),
+            (
+                "form",
+                &["from"],
+                "unknown option 'form'; did you mean 'from'?",
+            ),
+            (
+                "raw",
+                &["level"],
+                "unknown option 'raw'; the only option is level",
+            ),
+            (
+                "",
+                &["level"],
+                "unknown option ''; the only option is level",
+            ),
+        ] {
+            let error = unknown_option(name, known);
+            assert!(error.wants_name());
+            assert_eq!(error.message(), expected);
+        }
+    }
+
+    #[test]
     fn hosts_are_names_or_domains_behind_a_first_label() {
         let long = format!("{}.org", "a".repeat(249));
         for host in [
@@ -157,6 +234,14 @@ mod tests {
             "*.example.org",
             "*.localhost",
             "*.4chan",
+            "a.4chan",
+            "1.2.3.example",
+            "0x7f.1",
+            "0x",
+            "1.2.3.0xff.",
+            "0377.0.0.01",
+            "4294967295",
+            "1.16777215",
             &long,
         ] {
             check_host(host).expect(host);
@@ -195,8 +280,19 @@ mod tests {
             ("user@a.com", "without scheme, port and path"),
             (":a.0.0.1", "below an IP address"),
             ("*.0x7f", "below an IP address"),
+            ("1.2.3.4.5", "an IPv4 address, and this one is none"),
+            ("1.2.3.4.5.", "an IPv4 address, and this one is none"),
+            ("a.1", "an IPv4 address, and this one is none"),
+            ("example.0x1", "an IPv4 address, and this one is none"),
+            ("256.0.0.1", "an IPv4 address, and this one is none"),
+            ("1.2.3.256", "an IPv4 address, and this one is none"),
+            ("1.2.3.08", "an IPv4 address, and this one is none"),
+            ("1.16777216", "an IPv4 address, and this one is none"),
+            ("4294967296", "an IPv4 address, and this one is none"),
+            ("0x100000000", "an IPv4 address, and this one is none"),
             ("", "between single dots"),
             (".", "between single dots"),
+            ("1..2", "between single dots"),
             ("a..b", "between single dots"),
             (".a", "between single dots"),
             ("a b", "between single dots"),

@@ -1,6 +1,6 @@
 //! The names of things in a script's language, so that one template serves both: the engine gives the words.
 
-use crate::tables::module::{Function, RowOwner, Type};
+use crate::tables::module::{Function, ROUTE_KINDS, RowOwner, STREAM_KINDS, Type};
 use crate::tables::names::CLIENT;
 use crate::value::Value;
 use std::borrow::Cow;
@@ -40,7 +40,11 @@ impl Words {
             return self.fetch.to_owned();
         }
         let mark = if owner.is_class { self.method } else { "." };
-        format!("{}{mark}{}", owner.name, (self.spell)(function.name))
+        let owner = match owner.name {
+            ROUTE_KINDS | STREAM_KINDS => "app",
+            name => name,
+        };
+        format!("{owner}{mark}{}", (self.spell)(function.name))
     }
 
     /// Returns the beginning of an error about an argument begins with. `index` counts from 0.

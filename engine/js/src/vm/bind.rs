@@ -1,5 +1,6 @@
 //! This engine as the contract with scripts needs it, and the native functions that call it.
 
+pub(crate) mod call_site;
 pub(crate) mod callback;
 mod waiting;
 
@@ -16,7 +17,7 @@ use crate::vm::sys::{
     is_string, is_true, tag,
 };
 use rquickjs::qjs;
-use sampan_host::{Callback, Error, LocalFuture, Object, Place, Reader, RequestView, Type, Value};
+use sampan_host::{Callback, Error, LocalFuture, Object, Place, Reader, RequestView, Value};
 use sampan_js_contract::{self as contract, BoundRow, Contract, Kind, Native, Vm, renamed};
 use std::borrow::Cow;
 use std::ffi::{CString, c_int};
@@ -199,10 +200,18 @@ impl<'a> Vm<'a> for Cx<'a> {
 
     fn promise(
         self,
-        returns: Type,
+        row: BoundRow,
         operation: LocalFuture<Result<Value, Error>>,
     ) -> Result<Val, Failure> {
-        let future = Box::pin(async move { Ok(renamed(operation.await?, returns)) });
+        let named = move |mut error| {
+            row.name_error(&mut error);
+            error
+        };
+        let returns = row.function.returns;
+        let future = Box::pin(async move {
+            let value = operation.await.map_err(named)?;
+            Ok(renamed(value, returns))
+        });
         let tasks = self.core().tasks();
         tasks.promise(self, future, None, Some(here(self)?))
     }

@@ -6,7 +6,7 @@ use crate::request::call;
 use crate::request::prototypes;
 use crate::values::objects;
 use crate::values::reader::intrinsics::Intrinsics;
-use crate::vm::bind;
+use crate::vm::bind::{self, call_site};
 use crate::vm::declare;
 use crate::vm::error;
 use crate::vm::hooks;
@@ -42,6 +42,7 @@ const HIDDEN: &[&CStr] = &[
 pub(crate) fn load(setup: &Setup) -> Result<(Rc<Core>, Program), Error> {
     let core = Core::new(setup)?;
     set_up(&core)?;
+    call_site::install(&core);
     core.scripts.begin()?;
     let script = core.scripts.load(&setup.entry)?;
     let ran = core.enter(HandlerId::MAX, None, |cx| {

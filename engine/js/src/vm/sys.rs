@@ -173,6 +173,11 @@ pub(crate) fn is_true(value: RawValue<'_>) -> bool {
     tag(value) == qjs::JS_TAG_BOOL && int_of(value) != 0
 }
 
+/// Reports whether a value is `false`.
+pub(crate) fn is_false(value: RawValue<'_>) -> bool {
+    tag(value) == qjs::JS_TAG_BOOL && int_of(value) == 0
+}
+
 /// A boolean.
 #[inline]
 pub(crate) fn boolean(value: bool) -> RawValue<'static> {

@@ -68,26 +68,24 @@ const joined = (prefix, pattern) => (pattern === "/" && prefix.includes("/") ? p
 
 const verbs = { get: "GET", post: "POST", put: "PUT", patch: "PATCH", delete: "DELETE", options: "OPTIONS", all: null };
 
-function declareVerb(owner, prefix, verb) {
+// `kind` is the name of the function of a module that declares the route, where one does.
+function declareRoute(prefix, verb, args, kind) {
   const name = `app.${verb}`;
-  owner[verb] = (...args) => {
-    const [pattern, options] = args;
-    check(name, "string", "pattern", pattern);
-    checkPattern(name, pattern);
-    const isSecond = typeof options === "function" && typeof args[2] === "function";
-    refuseMore(name, ONE_HANDLER, args.slice(isSecond ? 2 : 3));
-    refuseMiddleware(name, options, args[2]);
-    const given = isAlone(args) ? NO_OPTIONS : routeOptions(name, options);
-    const handler = !isAlone(args) ? args[2] : isOptions(options) ? undefined : options;
-    if (handler === undefined) check(name, "function", "handler", handler);
-    const { limit, isStream, isUncompressed, etag, slow, isUrgent } = given;
-    const isFixed = typeof handler !== "function";
-    // Not every engine knows the file.
-    const file = isFixed ? undefined : handler.fileName;
-    native.route(verbs[verb], joined(prefix, pattern), here(), keepHandler(handler), isFixed, given.name,
-      limit, isStream, isUncompressed, etag, slow === true, slow === false, isUrgent, file);
-    return owner;
-  };
+  const [pattern, options] = args;
+  check(name, "string", "pattern", pattern);
+  checkPattern(name, pattern);
+  const isSecond = typeof options === "function" && typeof args[2] === "function";
+  refuseMore(name, ONE_HANDLER, args.slice(isSecond ? 2 : 3));
+  refuseMiddleware(name, options, args[2]);
+  const given = isAlone(args) ? NO_OPTIONS : routeOptions(name, options);
+  const handler = !isAlone(args) ? args[2] : isOptions(options) ? undefined : options;
+  if (handler === undefined) check(name, "function", "handler", handler);
+  const { limit, isStream, isUncompressed, etag, slow, isUrgent } = given;
+  const isFixed = typeof handler !== "function";
+  // Not every engine knows the file.
+  const file = isFixed ? undefined : handler.fileName;
+  native.route(verbs[verb], joined(prefix, pattern), here(), keepHandler(handler), isFixed, given.name,
+    limit, isStream, isUncompressed, etag, slow === true, slow === false, isUrgent, file, kind);
 }
 
 // A native object that asks a function of the script, as middleware.
@@ -107,7 +105,12 @@ const ownFunctions = new Map();
 for (const name of keys(modules.app ?? {})) ownFunctions.set(modules.app[name], `app.${name}`);
 
 function router(owner, prefix) {
-  for (const verb of keys(verbs)) declareVerb(owner, prefix, verb);
+  for (const verb of keys(verbs)) {
+    owner[verb] = (...args) => {
+      declareRoute(prefix, verb, args);
+      return owner;
+    };
+  }
   // Routes that modules answer: the functions of their declaration are for events, the rest are options.
   for (const kind of keys(routeKinds)) {
     const [title, named] = [`app.${kind}`, capital(kind)];
@@ -130,10 +133,12 @@ function router(owner, prefix) {
         if (keepKind !== undefined) keepFields(keepKind, request);
         return apply(answerKind, request, [route, data ?? undefined]);
       };
-      return owner.get(pattern, upgrade === undefined ? (request) => accept(request) : (request) => {
+      const answer = upgrade === undefined ? (request) => accept(request) : (request) => {
         const data = apply(upgrade, given, [request]);
         return isPromise(data) ? then(data, (settled) => accept(request, settled)) : accept(request, data);
-      });
+      };
+      declareRoute(prefix, "get", [pattern, answer], kind);
+      return owner;
     };
   }
   for (const kind of keys(feeders)) {
@@ -152,7 +157,9 @@ function router(owner, prefix) {
       const { name, ...options } = isAlone(args) ? {} : given;
       // Wrong options are told of when the file is loaded.
       feeders[kind](fn, options);
-      return owner.get(pattern, { name }, (request) => feeders[kind]((object) => fn(request, object), options, fn));
+      const answer = (request) => feeders[kind]((object) => fn(request, object), options, fn);
+      declareRoute(prefix, "get", [pattern, { name }, answer], kind);
+      return owner;
     };
   }
   owner.use = (...args) => {
@@ -233,12 +240,12 @@ function nested(fields) {
 }
 
 const app = router({}, "");
-// Hosts stand in front of their patterns.
+// Hosts stand in front of their patterns, without a dot at their end.
 app.host = (name, fill, ...more) => {
   check("app.host", "string", "host", name);
   checkHost("app.host", name);
   checkFill("app.host", fill, more);
-  fill(router({}, name));
+  fill(router({}, name.endsWith(".") ? name.slice(0, -1) : name));
   return app;
 };
 for (const name of ["notFound", "onError"]) {

@@ -6,6 +6,7 @@ use crate::request::world;
 use crate::vm::bind::callback::LuaFunction;
 use crate::vm::isolate::{Core, Thread, Wait};
 use sampan_host::engine::cancelled;
+use sampan_host::value::returned_false;
 use sampan_host::{Error, LocalFuture, ResponseSink, Step, Suspended, Value};
 use std::pin::Pin;
 use std::rc::Rc;
@@ -58,12 +59,13 @@ pub(crate) fn wait(
 }
 
 impl SuspendedHandler {
-    /// Runs on for as long as what it waits for is there.
+    /// Runs on for as long as what it waits for is there. Returns true where a function without a sink returned
+    /// `false`.
     fn advance(
         &mut self,
         cx: &mut Context<'_>,
         mut sink: Option<&mut dyn ResponseSink>,
-    ) -> Poll<Result<(), Error>> {
+    ) -> Poll<Result<bool, Error>> {
         loop {
             let Some(waiting) = &mut self.waiting else {
                 return Poll::Pending;
@@ -105,9 +107,10 @@ impl SuspendedHandler {
                 }
                 continue;
             }
+            let is_false = matches!(entry.outcome, CallOutcome::False);
             match finish(&self.core, self.name, slot, entry, result) {
                 Step::Failed(error) => return Poll::Ready(Err(error)),
-                Step::Done | Step::Waiting(_) => return Poll::Ready(Ok(())),
+                Step::Done | Step::Waiting(_) => return Poll::Ready(Ok(is_false)),
             }
         }
     }
@@ -119,7 +122,7 @@ impl Suspended for SuspendedHandler {
         cx: &mut Context<'_>,
         sink: &mut dyn ResponseSink,
     ) -> Poll<Result<(), Error>> {
-        self.advance(cx, Some(sink))
+        self.advance(cx, Some(sink)).map_ok(drop)
     }
 
     fn cancel(&mut self) {
@@ -144,6 +147,8 @@ pub(crate) struct FunctionRun {
     args: Option<Vec<Value>>,
     /// The number, if it is run in a world of its own.
     apart: Option<usize>,
+    /// True if it fails where it returns `false`.
+    is_check: bool,
     run: SuspendedHandler,
 }
 
@@ -154,16 +159,47 @@ impl FunctionRun {
         function: Rc<LuaFunction>,
         args: Vec<Value>,
         apart: Option<usize>,
+        is_check: bool,
     ) -> Self {
         Self {
             function,
             args: Some(args),
             apart,
+            is_check,
             run: SuspendedHandler {
                 core,
                 name: u32::MAX,
                 waiting: None,
             },
+        }
+    }
+
+    /// Runs on. Returns true where the function returned `false`.
+    fn advance(&mut self, cx: &mut Context<'_>) -> Poll<Result<bool, Error>> {
+        let Some(args) = self.args.take() else {
+            return self.run.advance(cx, None);
+        };
+        let core = self.run.core.clone();
+        // The coroutine has no request, but may own objects that live as long as one.
+        let slot = RequestSlot::new(&core, None);
+        match self.function.world() {
+            Ok(world) => slot.set_world(&core, world),
+            Err(error) => return Poll::Ready(Err(error)),
+        }
+        let step = match self.apart {
+            Some(number) => world::start_function(&core, slot, number, &args),
+            None => call::start_function(&core, slot, self.function.reference(), &args),
+        };
+        match step {
+            FunctionStep::Ended(result) => Poll::Ready(result),
+            FunctionStep::Waits(slot, thread, operation) => {
+                self.run.waiting = Some(Waiting {
+                    slot,
+                    thread,
+                    operation,
+                });
+                self.run.advance(cx, None)
+            }
         }
     }
 }
@@ -172,31 +208,11 @@ impl Future for FunctionRun {
     type Output = Result<(), Error>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = &mut *self;
-        let Some(args) = this.args.take() else {
-            return this.run.advance(cx, None);
-        };
-        let core = this.run.core.clone();
-        // The coroutine has no request, but may own objects that live as long as one.
-        let slot = RequestSlot::new(&core, None);
-        match this.function.world() {
-            Ok(world) => slot.set_world(&core, world),
-            Err(error) => return Poll::Ready(Err(error)),
-        }
-        let step = match this.apart {
-            Some(number) => world::start_function(&core, slot, number, &args),
-            None => call::start_function(&core, slot, this.function.reference(), &args),
-        };
-        match step {
-            FunctionStep::Ended(result) => Poll::Ready(result),
-            FunctionStep::Waits(slot, thread, operation) => {
-                this.run.waiting = Some(Waiting {
-                    slot,
-                    thread,
-                    operation,
-                });
-                this.run.advance(cx, None)
-            }
-        }
+        let is_check = self.is_check;
+        let ended = self.advance(cx);
+        ended.map(|result| match result {
+            Ok(true) if is_check => Err(returned_false()),
+            result => result.map(drop),
+        })
     }
 }

@@ -6,6 +6,7 @@ use crate::request::object::{self, RequestSlot};
 use crate::request::response;
 use crate::request::stream;
 use crate::values::value;
+use crate::vm::bind::results;
 use crate::vm::error::{UncaughtError, from_top};
 use crate::vm::isolate::{Core, Thread, Wait};
 use crate::vm::raise;
@@ -21,6 +22,8 @@ pub(crate) enum CallOutcome {
     Nothing,
     /// The response is in the sink; for a stream there is the coroutine that produces it.
     Done(Option<Thread>),
+    /// A function without a sink has returned `false`.
+    False,
     /// The run failed.
     Failed(Error),
     /// The coroutine yielded to the host.
@@ -100,6 +103,10 @@ pub(crate) fn finish(
             core.after_run();
             Step::Done
         }
+        CallOutcome::False => {
+            core.after_run();
+            Step::Done
+        }
         CallOutcome::Waiting(thread, wait) => suspend::wait(core, name, slot, thread, wait),
         CallOutcome::Failed(error) => failed(core, error),
         CallOutcome::Nothing => failed(
@@ -120,8 +127,8 @@ fn failed(core: &Rc<Core>, error: Error) -> Step {
 
 /// The progress of a function that a capability kept.
 pub(crate) enum FunctionStep {
-    /// The function has ended.
-    Ended(Result<(), Error>),
+    /// The function has ended. True if it returned `false`.
+    Ended(Result<bool, Error>),
     /// The function waits.
     Waits(RequestSlot, Thread, LocalFuture<Result<Value, Error>>),
 }
@@ -175,12 +182,13 @@ pub(crate) fn function_step(
         if let CallOutcome::Waiting(thread, Wait::Operation(operation)) = entry.outcome {
             return FunctionStep::Waits(slot, thread, operation);
         }
-        return FunctionStep::Ended(Ok(()));
+        return FunctionStep::Ended(Ok(false));
     }
+    let is_false = matches!(entry.outcome, CallOutcome::False);
     let result = ran.map_err(|fault| fault.0);
     match finish(core, u32::MAX, slot, entry, result) {
         Step::Failed(error) => FunctionStep::Ended(Err(error)),
-        Step::Done | Step::Waiting(_) => FunctionStep::Ended(Ok(())),
+        Step::Done | Step::Waiting(_) => FunctionStep::Ended(Ok(is_false)),
     }
 }
 
@@ -327,6 +335,9 @@ pub(crate) unsafe extern "C-unwind" fn run_on(state: State) -> c_int {
         let mut count = 0;
         if entry.has_result {
             count = 2;
+            if let Some(Err(error)) = &mut *entry.core.result.get() {
+                results::name_error_of(thread.state, error);
+            }
             match &*entry.core.result.get() {
                 Some(Ok(value)) => {
                     lua_pushboolean(state, 1);
@@ -372,6 +383,7 @@ unsafe fn advance(state: State, entry: &mut HandlerEntry<'_>, thread: Thread, co
                     (Some(_), Some(beside)) => CallOutcome::Failed(beside.error(state)),
                     (Some(sink), None) => response::deliver(core, state, sink)
                         .map_or_else(CallOutcome::Failed, CallOutcome::Done),
+                    (None, _) if is_false(state) => CallOutcome::False,
                     (None, _) => CallOutcome::Done(None),
                 }
             }
@@ -390,6 +402,12 @@ unsafe fn advance(state: State, entry: &mut HandlerEntry<'_>, thread: Thread, co
             status => CallOutcome::Failed(raised(state, core, thread, status)),
         };
     }
+}
+
+/// Reports whether `false` is on top.
+unsafe fn is_false(state: State) -> bool {
+    // SAFETY: reads of the stack, which has a value.
+    unsafe { lua_type(state, -1) == LUA_TBOOLEAN && lua_toboolean(state, -1) == 0 }
 }
 
 /// The error with which a coroutine has ended.

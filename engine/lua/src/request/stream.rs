@@ -125,7 +125,7 @@ impl StreamedBody for LuaStream {
                     self.slot = None;
                     return Poll::Ready(Some(Err(error)));
                 }
-                CallOutcome::Done(_) | CallOutcome::Nothing => {
+                CallOutcome::Done(_) | CallOutcome::False | CallOutcome::Nothing => {
                     self.slot = None;
                     return Poll::Ready(None);
                 }

@@ -2,6 +2,7 @@
 
 mod arguments;
 pub(crate) mod bracket;
+pub(crate) mod call_site;
 pub(crate) mod callback;
 pub(crate) mod results;
 pub(crate) mod row;
@@ -180,8 +181,14 @@ pub(crate) unsafe fn called_by<T>(
 ) -> Result<T, Error> {
     let core = current();
     let outer = core.calling.replace(state);
-    let result = guard(body);
+    let mut result = guard(body);
     core.calling.set(outer);
+    if let Err(error) = &mut result
+        && error.wants_name()
+    {
+        // SAFETY: the row's C function runs in `state`, as the caller promises.
+        error.put_name(&unsafe { row(state) }.name());
+    }
     if core.watch.samples().is_some() {
         // SAFETY: the row's C function runs in `state`, as the caller promises.
         unsafe { samples::after_row(core, state) };

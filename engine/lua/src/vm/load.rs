@@ -5,6 +5,7 @@ use crate::libraries::{self, chunk};
 use crate::request::guards;
 use crate::values::layout::check::check;
 use crate::values::layout::{FixedValues, Table};
+use crate::vm::bind::call_site;
 use crate::vm::error::{UncaughtError, from_top};
 use crate::vm::host_table;
 use crate::vm::isolate::enter::anchor_entry;
@@ -46,6 +47,7 @@ pub(crate) fn load(setup: &Setup) -> Result<LoadedProject, Error> {
     core.protected(u32::MAX, boot, &mut is_isolated)
         .map_err(|fault| fault.0)?;
     samples::install(&core);
+    call_site::install(&core);
     let bytes = setup.sources.read_script(&setup.entry);
     let source = bytes.ok_or_else(|| {
         Error::new(
@@ -283,6 +285,7 @@ unsafe extern "C-unwind" fn read_program(state: State) -> c_int {
             let method = text_field(state, route, c"method");
             let pattern = text_field(state, route, c"pattern").unwrap_or_default();
             let name = text_field(state, route, c"name");
+            let kind = text_field(state, route, c"kind");
             let place = place_field(state, route);
             let handler_file = text_field(state, route, c"handler_file");
             declared.program.routes.push(RouteDef {
@@ -290,6 +293,7 @@ unsafe extern "C-unwind" fn read_program(state: State) -> c_int {
                 pattern,
                 handler,
                 fixed,
+                kind,
                 body,
                 lane: LaneRule::of(slow),
                 has_priority,

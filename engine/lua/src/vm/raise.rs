@@ -4,8 +4,8 @@ use crate::vm::isolate::current;
 use crate::vm::stack::{CHAIN, FRAMES_MAX, stack_of};
 use crate::vm::state::{State, guard, push_ref, push_text, text_at};
 use mlua_sys::lua51::*;
-use sampan_host::{Details, Error, ErrorKind, Hint};
-use std::ffi::{CStr, c_int};
+use sampan_host::{Details, Error, ErrorKind, Hint, Place};
+use std::ffi::{CStr, c_char, c_int};
 
 /// Second stage of a C function that failed: raises the error in `current().result`. Errors of the script itself become
 /// plain strings with the caller's place in front, others tables with `message` and `status`.
@@ -20,28 +20,50 @@ pub(crate) unsafe fn raise_result(state: State) -> ! {
     }
 }
 
-/// Pushes the text `file:line` of the innermost line of a project file that runs in `at`, or an empty one, onto
-/// `state`.
-unsafe fn push_where(state: State, at: State) {
-    // SAFETY: reads debug information; the text is made of what belongs to a prototype on the stack.
+/// Returns the innermost line of a project file that runs in `at`: the file, without the `@` in front of it, and the
+/// line. The file belongs to a prototype on the stack.
+unsafe fn line_in(at: State) -> Option<(*const c_char, c_int)> {
+    // SAFETY: reads debug information.
     unsafe {
         let mut record: lua_Debug = std::mem::zeroed();
         for level in 0..FRAMES_MAX {
             if lua_getstack(at, level, &raw mut record) == 0
                 || lua_getinfo(at, c"Sl".as_ptr(), &raw mut record) == 0
+                || CStr::from_ptr(record.source) == CHAIN
             {
-                break;
+                return None;
             }
-            if CStr::from_ptr(record.source) == CHAIN {
-                break;
-            }
-            if record.currentline > 0 && *record.source == b'@' as std::ffi::c_char {
-                let line = record.currentline;
-                lua_pushfstring(state, c"%s:%d".as_ptr(), record.source.add(1), line);
-                return;
+            if record.currentline > 0 && *record.source == b'@' as c_char {
+                return Some((record.source.add(1), record.currentline));
             }
         }
-        push_text(state, b"");
+        None
+    }
+}
+
+/// Returns the place of the innermost line of a project file that runs in `at`.
+pub(crate) unsafe fn place_in(at: State) -> Option<Place> {
+    // SAFETY: the text lives as long as its prototype, which is on the stack.
+    unsafe {
+        let (file, line) = line_in(at)?;
+        Some(Place {
+            file: CStr::from_ptr(file).to_string_lossy().into_owned(),
+            line: u32::try_from(line).ok()?,
+        })
+    }
+}
+
+/// Pushes the text `file:line` of the innermost line of a project file that runs in `at`, or an empty one, onto
+/// `state`.
+unsafe fn push_where(state: State, at: State) {
+    // SAFETY: the text is made of what belongs to a prototype on the stack.
+    unsafe {
+        match line_in(at) {
+            Some((file, line)) => {
+                lua_pushfstring(state, c"%s:%d".as_ptr(), file, line);
+            }
+            None => push_text(state, b""),
+        }
     }
 }
 

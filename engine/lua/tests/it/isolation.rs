@@ -607,6 +607,23 @@ fn a_function_that_is_started_apart_has_a_world_of_its_own() {
 }
 
 #[test]
+fn a_check_has_a_world_of_its_own_and_fails_with_false() {
+    let rig = load(
+        "app.calls.keep(function()
+          count = (count or 0) + 1
+          if count == 1 then return false end
+        end)
+        app.get('/', function() return 'fine' end)",
+    );
+    let kept = rig.kept.0.borrow().clone().expect("a function");
+    for _ in 0..2 {
+        let mut check = Rc::clone(&kept).start_check();
+        let ended = block_on(|cx| check.as_mut().poll(cx)).expect_err("an error");
+        assert_eq!(ended.message(), "it returned false");
+    }
+}
+
+#[test]
 fn a_stream_goes_on_in_the_world_of_its_request() {
     let rig = load(
         "app.get('/', function(req)

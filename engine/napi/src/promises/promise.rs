@@ -9,15 +9,15 @@ use crate::vm::core::Cx;
 use crate::vm::error;
 use sampan_host::engine::cancelled;
 use sampan_host::{Error, HandlerId, LocalFuture, Type, Value};
-use sampan_js_contract::renamed;
+use sampan_js_contract::{BoundRow, renamed};
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
-/// Creates a promise for a result of a type.
+/// Creates a promise for the result of an operation, which is a row's where there is one.
 pub(crate) fn promise<'a>(
     cx: Cx<'a>,
-    returns: Type,
+    row: Option<BoundRow>,
     mut operation: LocalFuture<Result<Value, Error>>,
 ) -> Result<Js<'a>, Failure> {
     let core = cx.core();
@@ -50,7 +50,7 @@ pub(crate) fn promise<'a>(
             value.each_object(&mut |object| tasks.own(core.contract.context.objects(), object));
         }
         core.enter(HandlerId::MAX, None, |cx| {
-            settle(cx, deferred, result, returns, here);
+            settle(cx, deferred, result, row, here);
         });
         drop(pending);
         if let Some(tasks) = tasks {
@@ -63,12 +63,26 @@ pub(crate) fn promise<'a>(
     Ok(promise)
 }
 
-fn settle(cx: Cx<'_>, deferred: Deferred, result: Result<Value, Error>, returns: Type, here: Ref) {
+fn settle(
+    cx: Cx<'_>,
+    deferred: Deferred,
+    result: Result<Value, Error>,
+    row: Option<BoundRow>,
+    here: Ref,
+) {
     let settled = match result {
-        Ok(value) => value::to_js(cx, renamed(value, returns))
-            .map_err(Failure::from)
-            .map(Ok),
-        Err(failure) => error::to_exception(cx, &failure, Some(here.get(cx.env()))).map(Err),
+        Ok(value) => {
+            let returns = row.map_or(Type::Any, |row| row.function.returns);
+            value::to_js(cx, renamed(value, returns))
+                .map_err(Failure::from)
+                .map(Ok)
+        }
+        Err(mut failure) => {
+            if let Some(row) = row {
+                row.name_error(&mut failure);
+            }
+            error::to_exception(cx, &failure, Some(here.get(cx.env()))).map(Err)
+        }
     };
     let settled = settled.unwrap_or_else(|_| {
         // The value cannot be made: the script that waits for it is told that at least.

@@ -5,9 +5,9 @@ use crate::request::object::slot;
 use crate::request::slots::RequestSlot;
 use crate::sys::{Failure, Js};
 use crate::vm::core::Cx;
+use sampan_host::Args;
 use sampan_host::json::{Tape, bad_json};
 use sampan_host::request::{self, FormKind};
-use sampan_host::{Args, Type};
 use std::rc::Rc;
 
 /// Takes the body.
@@ -98,7 +98,7 @@ pub(crate) fn parts<'a>(cx: Cx<'a>, args: &[Js<'a>]) -> Result<Js<'a>, Failure> 
     };
     let args = Args::default().of_request(Rc::clone(&slot.view));
     let fields = read(&cx.core().contract.context, args);
-    cx.turn(|| promise(cx, Type::Any, fields))
+    cx.turn(|| promise(cx, None, fields))
 }
 
 /// `bodyRead(request, isFirst)`: a promise of the next piece of a body that is read as it comes; `null` at its end.
@@ -109,7 +109,7 @@ pub(crate) fn read<'a>(cx: Cx<'a>, args: &[Js<'a>]) -> Result<Js<'a>, Failure> {
         source.begin()?;
     }
     let next = source.read();
-    cx.turn(|| promise(cx, Type::Any, next))
+    cx.turn(|| promise(cx, None, next))
 }
 
 /// `bodyWhole(request)`: a promise that is fulfilled when such a body has been read to its end.
@@ -117,5 +117,5 @@ pub(crate) fn whole<'a>(cx: Cx<'a>, args: &[Js<'a>]) -> Result<Js<'a>, Failure> 
     let slot = slot(cx, args)?;
     let source = slot.view.body_source().ok_or_else(request::is_over)?;
     let read = source.read_whole(&cx.core().limits);
-    cx.turn(|| promise(cx, Type::Any, read))
+    cx.turn(|| promise(cx, None, read))
 }

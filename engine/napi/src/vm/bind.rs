@@ -8,7 +8,7 @@ use crate::values::reader::NapiReader;
 use crate::values::{objects, value};
 use crate::vm::core::{Core, Cx};
 use crate::vm::{callback, error};
-use sampan_host::{Callback, Error, LocalFuture, Object, Place, Reader, RequestView, Type, Value};
+use sampan_host::{Callback, Error, LocalFuture, Object, Place, Reader, RequestView, Value};
 use sampan_js_contract::{BoundRow, Contract, Vm};
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -158,10 +158,10 @@ impl<'a> Vm<'a> for Cx<'a> {
 
     fn promise(
         self,
-        returns: Type,
+        row: BoundRow,
         operation: LocalFuture<Result<Value, Error>>,
     ) -> Result<Js<'a>, Failure> {
-        promise(self, returns, operation)
+        promise(self, Some(row), operation)
     }
 
     fn waiting_function(self, function: Js<'a>) -> Result<Option<Cow<'static, str>>, Failure> {

@@ -3,7 +3,7 @@
 use crate::sys::{Failure, Js};
 use crate::vm::core::{Core, Cx, kinds};
 use crate::vm::error::described;
-use sampan_host::value::isolate_is_gone;
+use sampan_host::value::{isolate_is_gone, returned_false};
 use sampan_host::{Callback, Error, HandlerId, LocalFuture, ScriptFunction, Value};
 use sampan_js_contract::{BoundRow, call_at_once, call_kept};
 use std::any::Any;
@@ -59,16 +59,49 @@ impl KeptFunction {
         returned.map_err(|failure| described(cx, failure))
     }
 
-    /// Calls the function; the number of what is waited for, if it returned a promise.
-    fn begin(&self, cx: Cx<'_>, args: &[Value]) -> Result<Option<u32>, Error> {
-        let begin = || -> Result<Option<u32>, Failure> {
+    /// Calls the function.
+    fn begin(&self, cx: Cx<'_>, args: &[Value]) -> Result<FunctionProgress, Error> {
+        let begin = || -> Result<FunctionProgress, Failure> {
             let returned = call_kept(cx, &self.handle(cx)?, args)?;
-            cx.call_own("follow", &[returned])?;
+            let is_false = cx.call_own("follow", &[returned])?;
             let meta = cx.core().meta()?;
-            Ok((meta.kind() == kinds::WAITS).then(|| meta.key()))
+            Ok(match meta.kind() == kinds::WAITS {
+                true => FunctionProgress::Waits(meta.key()),
+                false => FunctionProgress::Ended {
+                    is_false: cx.is_true(is_false),
+                },
+            })
         };
         begin().map_err(|failure| described(cx, failure))
     }
+
+    /// Calls the function as a run of its own. Returns true if it returned `false`.
+    async fn run(self: Rc<Self>, args: Vec<Value>) -> Result<bool, Error> {
+        let core = self.core.upgrade().ok_or_else(isolate_is_gone)?;
+        let begun = core.enter(HandlerId::MAX, core.current(), |cx| self.begin(cx, &args));
+        let key = match begun? {
+            FunctionProgress::Ended { is_false } => return Ok(is_false),
+            FunctionProgress::Waits(key) => key,
+        };
+        let ended = poll_fn(|cx| {
+            if !core.poll_wait(key, cx) {
+                return Poll::Pending;
+            }
+            Poll::Ready(core.enter(HandlerId::MAX, None, |cx| ended(cx, key)))
+        });
+        ended.await
+    }
+}
+
+/// The state of a function after its call.
+enum FunctionProgress {
+    /// The end.
+    Ended {
+        /// True if it returned `false`.
+        is_false: bool,
+    },
+    /// A promise, which is waited for under this number.
+    Waits(u32),
 }
 
 impl ScriptFunction for KeptFunction {
@@ -86,19 +119,15 @@ impl ScriptFunction for KeptFunction {
     }
 
     fn start(self: Rc<Self>, args: Vec<Value>) -> LocalFuture<Result<(), Error>> {
+        Box::pin(async move { self.run(args).await.map(drop) })
+    }
+
+    fn start_check(self: Rc<Self>) -> LocalFuture<Result<(), Error>> {
         Box::pin(async move {
-            let core = self.core.upgrade().ok_or_else(isolate_is_gone)?;
-            let begun = core.enter(HandlerId::MAX, core.current(), |cx| self.begin(cx, &args));
-            let Some(key) = begun? else {
-                return Ok(());
-            };
-            let ended = poll_fn(|cx| {
-                if !core.poll_wait(key, cx) {
-                    return Poll::Pending;
-                }
-                Poll::Ready(core.enter(HandlerId::MAX, None, |cx| ended(cx, key)))
-            });
-            ended.await
+            match self.run(Vec::new()).await? {
+                true => Err(returned_false()),
+                false => Ok(()),
+            }
         })
     }
 
@@ -107,12 +136,12 @@ impl ScriptFunction for KeptFunction {
     }
 }
 
-/// Returns how the awaited value ended: a result or an error.
-fn ended(cx: Cx<'_>, key: u32) -> Result<(), Error> {
-    let ask = || -> Result<(), Failure> {
+/// Returns how the awaited value ended: with an error, or true if with `false`.
+fn ended(cx: Cx<'_>, key: u32) -> Result<bool, Error> {
+    let ask = || -> Result<bool, Failure> {
         let key = cx.number(f64::from(key))?;
-        cx.call_own("ended", &[key])?;
-        Ok(())
+        let is_false = cx.call_own("ended", &[key])?;
+        Ok(cx.is_true(is_false))
     };
     ask().map_err(|failure| described(cx, failure))
 }

@@ -3,7 +3,7 @@
 use crate::sys::function::{make_contract, make_function};
 use crate::sys::{Failure, Js, Kind, Thrown};
 use crate::vm::core::{Core, Cx, Meta, Tables};
-use crate::vm::{declare, error, platform};
+use crate::vm::{call_site, declare, error, platform};
 use sampan_host::names::camel_case;
 use sampan_host::request::FIELDS;
 use sampan_host::{BodyOptions, Error, ErrorKind, HandlerId, Program, Setup};
@@ -27,6 +27,7 @@ pub(crate) fn load(setup: Setup) -> Result<(Rc<Core>, Program), Error> {
         .ok_or_else(|| Error::new(ErrorKind::Internal, "no runtime is attached to this thread"))?;
     let entry = setup.entry.clone();
     let core = Core::new(platform, setup);
+    call_site::install(&core);
     let loaded = core.enter(HandlerId::MAX, None, |cx| {
         let run = || -> Result<Option<(HandlerId, BodyOptions)>, Failure> {
             prelude(cx)?;

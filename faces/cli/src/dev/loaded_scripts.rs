@@ -76,4 +76,8 @@ impl Sources for NotingSources {
     fn list(&self, folder: &str) -> Vec<String> {
         self.sources.list(folder)
     }
+
+    fn names_in(&self, folder: &str) -> Vec<String> {
+        self.sources.names_in(folder)
+    }
 }

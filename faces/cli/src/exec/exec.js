@@ -25,10 +25,29 @@ function write(...values) {
   exec.write(values.map(text).join(" "));
 }
 
+let exitCode;
+const exitStatus = {
+  configurable: true,
+  enumerable: true,
+  get: () => exitCode,
+  // As in Node.js: text may hold the number, and the system keeps the lowest eight bits.
+  set(value) {
+    const isNumeric = typeof value === "string" && value !== "" && Number.isInteger(Number(value));
+    const code = isNumeric ? Number(value) : (value ?? 0);
+    if (!Number.isSafeInteger(code)) {
+      const Fault = typeof code === "number" ? RangeError : TypeError;
+      throw new Fault("process.exitCode must be an integer from 0 to 255, such as 1");
+    }
+    exec.setStatus(code & 255);
+    exitCode = value;
+  },
+};
+
 app.get("/.exec", () => undefined);
 app.onStart(() => exec.run(async () => {
   const { name, args } = exec.script();
   process.argv = ["sampan", name, ...args];
+  Object.defineProperty(process, "exitCode", exitStatus);
   const one = (value) => write(value);
   Object.assign(console, { log: write, info: write, debug: write, dir: one, table: one });
   const { default: main } = await import(`./${name}`);

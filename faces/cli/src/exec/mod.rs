@@ -131,7 +131,8 @@ fn execute(options: ExecOptions, mut flags: Flags) -> Result<i32, String> {
     let link = Link::new(script, args, sender.clone());
     let is_stopped = stop_on_interrupt(link.stop().clone())?;
     let stop = link.stop().clone();
-    let put_link: ContextSetup = Arc::new(move |context: &Context| link.put_into(context));
+    let for_isolate = link.clone();
+    let put_link: ContextSetup = Arc::new(move |context: &Context| for_isolate.put_into(context));
     let tell = move |ended| {
         // Without a receiver the command has ended.
         let _ = sender.send(Ended::Project(ended));
@@ -141,7 +142,7 @@ fn execute(options: ExecOptions, mut flags: Flags) -> Result<i32, String> {
     loaded.end(&stop);
     logger.flush(FLUSH_TIME_MAX);
     match ended {
-        Ok(Ended::Script(Ok(()))) => Ok(0),
+        Ok(Ended::Script(Ok(()))) => Ok(i32::from(link.status())),
         Ok(Ended::Unawaited) => Ok(FAILED),
         Ok(Ended::Script(Err(error)))
             if error.kind() == ErrorKind::Stopped && is_stopped.load(Relaxed) =>

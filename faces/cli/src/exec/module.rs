@@ -13,6 +13,7 @@ use sampan_runtime::UnawaitedErrors;
 use std::future::poll_fn;
 use std::io::{self, Write};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -26,6 +27,10 @@ pub(super) static MODULE: Module = Module {
             "Returns the name of the script, its text and its arguments."),
         row!("run"(FUNCTION) -> Type::Nothing, FunctionKind::Async(run),
             "Runs a function, and tells the command how it ended."),
+        row!("set_status"(param!("status": Type::Int, "The status, from 0 to 255.")) -> Type::Nothing,
+            FunctionKind::Sync(set_status), "Sets the exit status of a script that ends without an error."),
+        row!("exit"() -> Type::Nothing, FunctionKind::Async(exit),
+            "Ends the script here: what it has written is committed, and the call does not return."),
         row!("write"(param!("text": Type::Bytes, "A line.")) -> Type::Nothing, FunctionKind::Sync(write),
             "Writes a line to standard output."),
         row!("shown"(param!("value"? Type::Shown, "Anything.")) -> Type::Text, FunctionKind::Sync(show),
@@ -60,6 +65,8 @@ struct LinkParts {
     ended: Mutex<Sender<Ended>>,
     stop: Stop,
     unawaited: UnawaitedErrors,
+    /// The exit status of a script that ends without an error.
+    status: AtomicU8,
 }
 
 impl Link {
@@ -70,7 +77,13 @@ impl Link {
             ended: Mutex::new(ended),
             stop: Stop::default(),
             unawaited: UnawaitedErrors::default(),
+            status: AtomicU8::default(),
         }))
+    }
+
+    /// Returns the exit status that the script has chosen; 0 unless it has.
+    pub(super) fn status(&self) -> u8 {
+        self.0.status.load(Relaxed)
     }
 
     /// Gives an isolate what it runs the script by.
@@ -131,6 +144,27 @@ fn run(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
         });
         // Without an end the server does not go on to its requests.
         std::future::pending::<Result<Value, Error>>().await
+    })
+}
+
+fn set_status(context: &Context, mut args: Args) -> Result<Value, Error> {
+    let Value::Int(status) = args.take(0) else {
+        return Ok(Value::Null);
+    };
+    // The files of ours have cut it.
+    let status = u8::try_from(status).unwrap_or(u8::MAX);
+    link(context)?.0.status.store(status, Relaxed);
+    Ok(Value::Null)
+}
+
+fn exit(context: &Context, _: Args) -> LocalFuture<Result<Value, Error>> {
+    let (link, outbox) = (link(context), context.get::<Outbox>());
+    Box::pin(async move {
+        let link = link?;
+        let committed = settled(outbox.as_deref()).await;
+        link.tell(Ended::Script(committed));
+        // The project ends meanwhile.
+        std::future::pending().await
     })
 }
 

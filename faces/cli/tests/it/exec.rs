@@ -351,6 +351,75 @@ fn an_error_that_is_not_awaited_is_in_the_log_and_in_the_status() {
 }
 
 #[test]
+fn a_script_chooses_its_exit_status() {
+    let add_js = "import { add } from './users.ts'; add('Ann'); ";
+    let add_lua = "require('users').add('Ann') ";
+    for (twin, text, expected) in [
+        (JS, "process.exitCode = 3;", 3),
+        (JS, "setTimeout(() => { process.exitCode = 3; }, 5);", 3),
+        (JS, "process.exitCode = '0x10';", 16),
+        (JS, "process.exitCode = -1;", 255),
+        (JS, "process.exitCode = 2 ** 40 + 7;", 7),
+        (JS, "process.exitCode = 3; process.exitCode = undefined;", 0),
+        (
+            JS,
+            "process.exitCode = '4'; if (process.exitCode !== '4') throw 1;",
+            4,
+        ),
+        (
+            JS,
+            "process.exitCode = 3; Promise.reject(new Error('x'));",
+            1,
+        ),
+        (JS, "process.exitCode = 3; throw new Error('x');", 1),
+        (LUA, "os.exit(3) error('too far')", 3),
+        (LUA, "pcall(os.exit, -1) error('too far')", 255),
+        (LUA, "os.exit()", 0),
+        (LUA, "os.exit(true)", 0),
+        (LUA, "os.exit(false)", 1),
+        (
+            LUA,
+            "require('sampan').db.transaction(function(tx) tx:exec(\"INSERT INTO users VALUES ('Bo')\") os.exit(4) end)",
+            4,
+        ),
+    ] {
+        let is_lua = twin.app.0 == "app.lua";
+        let (file, add) = match is_lua {
+            true => ("end.lua", add_lua),
+            false => ("end.ts", add_js),
+        };
+        let scratch = project(&twin, &[(file, &format!("{add}{text}"))]);
+        let shop = scratch.file("shop");
+        let script = format!("{shop}/{file}");
+        let (code, _, errors) = run(&["exec", "--project", &shop, &script]);
+        assert_eq!(code, expected, "{text}: {errors}");
+        let names = users(&format!("{shop}/data.db"));
+        assert_eq!(names, r#"[{"names":"Ann"}]"#, "{text}");
+    }
+}
+
+#[test]
+fn an_exit_status_is_an_integer() {
+    for value in ["1.5", "NaN", "2 ** 60", "''", "'x'", "true", "3n", "{}"] {
+        let js = format!("\nprocess.exitCode = {value} as any;");
+        let scratch = project(&JS, &[("end.ts", &js)]);
+        let shop = scratch.file("shop");
+        let script = format!("{shop}/end.ts");
+        let told = "end.ts:2: ";
+        let parts = [told, "process.exitCode must be an integer from 0 to 255"];
+        fails(&["exec", "--project", &shop, &script], 1, &parts);
+    }
+    for value in ["1.5", "0/0", "1/0", "'x'", "{}"] {
+        let lua = format!("\nos.exit({value})");
+        let scratch = project(&LUA, &[("end.lua", &lua)]);
+        let shop = scratch.file("shop");
+        let script = format!("{shop}/end.lua");
+        let parts = ["end.lua:2: ", "os.exit: the status must be an integer"];
+        fails(&["exec", "--project", &shop, &script], 1, &parts);
+    }
+}
+
+#[test]
 fn a_promise_that_nothing_settles_is_an_error() {
     let told = "sampan: left.ts: the script awaits a promise that nothing settles: no timer, request or query goes on \
                 any more";

@@ -1,5 +1,6 @@
 import { app, metrics } from "sampan";
 
+// The place of each declaration is known.
 const orders = metrics.counter("orders_total", { help: "Orders.", labels: ["kind", "is_new"] });
 const counter = metrics.counter("visits_total");
 const gauge = metrics.gauge("open_things", { help: "Things that are open." });

@@ -20,5 +20,6 @@ app.get("/overlong", () => "no such text");
 app.get("/said", () => files.read("../app.lua"));
 app.get("/none", () => files.read("none.txt"));
 app.get("/option", () => files.read("a", { form: "project" }));
+app.get("/option/async", () => files.readAsync("a", { form: "project" }));
 app.get("/from", () => files.read("a", { from: "home" }));
 app.get("/batch", () => db.batch(() => files.write("a", "x")));

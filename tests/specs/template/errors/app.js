@@ -27,6 +27,7 @@ function told(fn) {
 const cases = {
   undefined: () => render("undefined.html", { user: { name: "Ada" } }),
   missing: () => render("nope.html"),
+  misspelt: () => render("undefind.html"),
   outside: () => render("../app.lua"),
   block: () => render("undefined.html#nope", { user: { nme: 1 } }),
   include: () => render("circle.html"),

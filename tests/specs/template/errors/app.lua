@@ -23,6 +23,7 @@ end
 local cases = {
   undefined = function() return app.render("undefined.html", { user = { name = "Ada" } }) end,
   missing = function() return app.render("nope.html") end,
+  misspelt = function() return app.render("undefind.html") end,
   outside = function() return app.render("../app.lua") end,
   block = function() return app.render("undefined.html#nope", { user = { nme = 1 } }) end,
   include = function() return app.render("circle.html") end,

@@ -20,3 +20,7 @@ app.post("/name", (req) => {
 app.get("/name", (req) => req.render("session.html"));
 app.get("/id", (req) => req.render("id.txt"));
 app.get("/fields", (req) => req.render("fields.txt"));
+app.get("/outside", () => app.render("session.html"));
+app.get("/outside/bare", () => app.render("bare.txt"));
+app.get("/outside/given", () => app.render("session.html", { session: { name: "given" } }));
+app.get("/outside/lacks", () => app.render("bare.txt", { session: {} }));

@@ -5,8 +5,10 @@ use crate::promises::tasks::Tasks;
 use crate::request::call::promise_result;
 use crate::vm::error;
 use crate::vm::isolate::Core;
-use crate::vm::sys::{Cx, Failure, RawValue, Thrown, Val, is_promise, is_string, whole_number};
-use sampan_host::value::isolate_is_gone;
+use crate::vm::sys::{
+    Cx, Failure, RawValue, Thrown, Val, is_false, is_promise, is_string, whole_number,
+};
+use sampan_host::value::{isolate_is_gone, returned_false};
 use sampan_host::{Callback, Error, HandlerId, LocalFuture, Place, ScriptFunction, Value};
 use sampan_js_contract::BoundRow;
 use sampan_js_contract::{call_at_once, call_kept};
@@ -88,7 +90,7 @@ impl ScriptFunction for JsFunction {
     }
 
     fn start(self: Rc<Self>, args: Vec<Value>) -> LocalFuture<Result<(), Error>> {
-        self.run(args, None)
+        self.run(args, RunPurpose::Plain)
     }
 
     fn start_alone(
@@ -96,7 +98,11 @@ impl ScriptFunction for JsFunction {
         args: Vec<Value>,
         hears: bool,
     ) -> LocalFuture<Result<(), Error>> {
-        self.run(args, Some(AloneRun { hears }))
+        self.run(args, RunPurpose::Alone { hears })
+    }
+
+    fn start_check(self: Rc<Self>) -> LocalFuture<Result<(), Error>> {
+        self.run(Vec::new(), RunPurpose::Check)
     }
 
     fn place(&self) -> Option<Place> {
@@ -127,16 +133,16 @@ impl JsFunction {
     fn run(
         self: Rc<Self>,
         args: Vec<Value>,
-        alone: Option<AloneRun>,
+        purpose: RunPurpose,
     ) -> LocalFuture<Result<(), Error>> {
         Box::pin(async move {
             let core = self.core.upgrade().ok_or_else(isolate_is_gone)?;
-            let ran = core.enter(HandlerId::MAX, None, |cx| self.begin(cx, &args));
+            let ran = core.enter(HandlerId::MAX, None, |cx| self.begin(cx, &args, purpose));
             let tasks = ran.tasks.unwrap_or_default();
             let mut run = FunctionRun {
                 promise: None,
                 tasks,
-                alone,
+                purpose,
                 is_over: false,
                 core,
             };
@@ -153,29 +159,46 @@ impl JsFunction {
     }
 
     /// Calls the function; the promise that it returned, if it did.
-    fn begin(&self, cx: Cx<'_>, args: &[Value]) -> Result<Option<Val>, Error> {
+    fn begin(&self, cx: Cx<'_>, args: &[Value], purpose: RunPurpose) -> Result<Option<Val>, Error> {
         let returned = call_kept(cx, &self.function(cx.core())?, args);
         let returned = returned.map_err(|thrown| described(cx, thrown.into()))?;
         if !is_promise(returned.raw()) {
-            return Ok(None);
+            return purpose.check(&returned).map(|()| None);
         }
         cx.core().handled(cx, returned.raw());
         Ok(Some(returned))
     }
 }
 
-/// A run that lasts as long as what it began, see [`ScriptFunction::start_alone`].
+/// The end of a run, and what counts as a failure.
 #[derive(Clone, Copy)]
-struct AloneRun {
-    /// False if only work of this isolate can settle its promise.
-    hears: bool,
+enum RunPurpose {
+    /// It ends with its promise, whose result is dropped.
+    Plain,
+    /// It lasts as long as what it began, see [`ScriptFunction::start_alone`].
+    Alone {
+        /// False if only work of this isolate can settle its promise.
+        hears: bool,
+    },
+    /// It fails also with `false`, see [`ScriptFunction::start_check`].
+    Check,
+}
+
+impl RunPurpose {
+    /// Checks what the function returned.
+    fn check(self, returned: &Val) -> Result<(), Error> {
+        match self {
+            Self::Check if is_false(returned.raw()) => Err(returned_false()),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// A run of its own that waits.
 struct FunctionRun {
     promise: Option<WatchedPromise>,
     tasks: Rc<Tasks>,
-    alone: Option<AloneRun>,
+    purpose: RunPurpose,
     is_over: bool,
     // Last: it keeps the context of the promise.
     core: Rc<Core>,
@@ -187,22 +210,26 @@ impl FunctionRun {
             return Poll::Ready(Ok(()));
         };
         promise.wake(cx);
-        let tasks = self.tasks.clone();
-        let is_enough = || self.alone.is_none() && promise.is_settled();
+        let (tasks, purpose) = (self.tasks.clone(), self.purpose);
+        let is_alone = matches!(purpose, RunPurpose::Alone { .. });
+        let is_enough = || !is_alone && promise.is_settled();
         tasks.advance_all(&self.core, HandlerId::MAX, cx, is_enough)?;
         if !promise.is_settled() {
-            return match self.alone.is_some_and(|alone| !alone.hears) && !self.is_work_left() {
+            return match matches!(purpose, RunPurpose::Alone { hears: false })
+                && !self.is_work_left()
+            {
                 true => Poll::Ready(Err(Error::script(
                     "the script awaits a promise that nothing settles: no timer, request or query goes on any more",
                 ))),
                 false => Poll::Pending,
             };
         }
-        let goes_on = self.alone.is_some() && !tasks.is_empty();
+        let goes_on = is_alone && !tasks.is_empty();
         let ran = self.core.enter(HandlerId::MAX, Some(tasks), |cx| {
             match promise_result(cx, promise.promise()) {
                 Some(Err(reason)) => Err(error::describe(cx, reason.raw())),
-                _ => Ok(()),
+                Some(Ok(returned)) => purpose.check(&returned),
+                None => Ok(()),
             }
         });
         match ran.value.and_then(|result| result) {

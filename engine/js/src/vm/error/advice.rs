@@ -3,7 +3,7 @@
 use crate::values::property_names::PropertyNames;
 use crate::vm::source_text::uses_unawaited_next;
 use crate::vm::sys::{Cx, Thrown, is_object};
-use sampan_host::names::nearest_name;
+use sampan_host::names::{foreign_function, nearest_name};
 use std::ffi::CString;
 
 /// Globals of other runtimes, and what there is here.
@@ -36,19 +36,8 @@ const GLOBALS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Functions of other frameworks and runtimes, and of Lua alone.
+/// Functions of other frameworks and runtimes that JavaScript alone has advice for, and of Lua alone.
 const FUNCTIONS: &[(&str, &str)] = &[
-    (
-        "app.listen",
-        "the server listens by itself, where --listen or [server] listen says",
-    ),
-    ("app.set", "settings are in sampan.toml"),
-    ("app.config", "settings are in sampan.toml"),
-    ("app.route", "write app.get, app.post and so on"),
-    (
-        "app.static",
-        "files in the folder public/ are served by themselves",
-    ),
     ("app.gather", "write await Promise.all([...])"),
     ("db.all", "write db.query(sql, params)"),
     ("db.get", "write db.one(sql, params)"),
@@ -92,6 +81,9 @@ pub(super) fn of_function(cx: Cx<'_>, callee: &str) -> Option<String> {
         return Some((*advice).to_owned());
     }
     let (owner, name) = callee.rsplit_once('.')?;
+    if let Some(advice) = foreign_function(owner, name) {
+        return Some(advice.to_owned());
+    }
     if callee.starts_with("process.") {
         return Some("of Node.js's process there is env.NODE_ENV alone".to_owned());
     }

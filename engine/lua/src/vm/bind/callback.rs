@@ -126,7 +126,7 @@ impl ScriptFunction for LuaFunction {
 
     fn start(self: Rc<Self>, args: Vec<Value>) -> LocalFuture<Result<(), Error>> {
         match self.core.upgrade() {
-            Some(core) => Box::pin(FunctionRun::new(core, self, args, None)),
+            Some(core) => Box::pin(FunctionRun::new(core, self, args, None, false)),
             None => Box::pin(async { Err(isolate_is_gone()) }),
         }
     }
@@ -134,7 +134,15 @@ impl ScriptFunction for LuaFunction {
     fn start_apart(self: Rc<Self>, args: Vec<Value>) -> LocalFuture<Result<(), Error>> {
         let number = self.number;
         match self.core.upgrade() {
-            Some(core) => Box::pin(FunctionRun::new(core, self, args, number)),
+            Some(core) => Box::pin(FunctionRun::new(core, self, args, number, false)),
+            None => Box::pin(async { Err(isolate_is_gone()) }),
+        }
+    }
+
+    fn start_check(self: Rc<Self>) -> LocalFuture<Result<(), Error>> {
+        let number = self.number;
+        match self.core.upgrade() {
+            Some(core) => Box::pin(FunctionRun::new(core, self, Vec::new(), number, true)),
             None => Box::pin(async { Err(isolate_is_gone()) }),
         }
     }

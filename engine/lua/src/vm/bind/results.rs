@@ -23,6 +23,33 @@ pub(crate) unsafe fn row(state: State) -> BoundRow {
     }
 }
 
+/// Puts the name of the row that `thread` waits in before the message of an error, where it is still to be put there.
+///
+/// # Safety
+/// The thread must be one that waits for a C function of this isolate.
+pub(crate) unsafe fn name_error_of(thread: State, error: &mut Error) {
+    if !error.wants_name() {
+        return;
+    }
+    // SAFETY: nothing runs in a thread that waits, so its stack may be read, and what is pushed is popped. Of the C
+    // functions that wait only those of rows have upvalues, which `push_row` has set.
+    unsafe {
+        let top = lua_gettop(thread);
+        let mut record: lua_Debug = std::mem::zeroed();
+        if lua_checkstack(thread, 4) != 0
+            && lua_getstack(thread, 0, &raw mut record) != 0
+            && lua_getinfo(thread, c"f".as_ptr(), &raw mut record) != 0
+            && lua_iscfunction(thread, -1) != 0
+            && !lua_getupvalue(thread, top + 1, 1).is_null()
+            && !lua_getupvalue(thread, top + 1, 2).is_null()
+        {
+            let number = |at| lua_tonumber(thread, at) as usize;
+            error.put_name(&numbered(number(top + 2), number(top + 3)).name());
+        }
+        lua_settop(thread, top);
+    }
+}
+
 /// A row by its table and its place in it.
 pub(super) fn numbered(table: usize, row: usize) -> BoundRow {
     let core = current();

@@ -9,15 +9,19 @@ use crate::vm::isolate::{Core, current};
 use crate::vm::stack::{push_field, push_upvalue};
 use crate::vm::state::{State, text_at};
 use mlua_sys::lua51::*;
-use sampan_host::names::nearest_name;
+use sampan_host::names::{foreign_function, nearest_name};
 use sampan_host::request::FIELDS;
-use sampan_host::{Error, Function};
+use sampan_host::{Error, Function, Sources};
 use std::ffi::{CStr, CString, c_int};
 
 /// The number of calls of the stack that are searched for the function of a line.
 const CALLS_MAX: c_int = 20;
 /// The number of members of a table that are looked at.
 const MEMBERS_MAX: usize = 1_000;
+/// The folders in which `require` looks for modules of the project.
+const FOLDERS: [&str; 2] = ["", "lib/"];
+/// The longest name of a module that is compared with others, in bytes.
+const MODULE_BYTES_MAX: usize = 200;
 /// Names under which handlers know their request.
 const REQUESTS: [&str; 3] = ["req", "request", "r"];
 
@@ -28,18 +32,53 @@ const REQUESTS: [&str; 3] = ["req", "request", "r"];
 /// The thread must be alive, and nothing may run in it.
 #[cold]
 pub(super) unsafe fn advised(thread: State, error: Error) -> Error {
+    if let Some(module) = missing_module(error.message()) {
+        let near = nearest_module(&*current().sources, module);
+        let message = near.map(|near| format!("{}\n\tdid you mean '{near}'?", error.message()));
+        return match message {
+            Some(message) => error.with_message(message),
+            None => error,
+        };
+    }
     let Some(missing) = Missing::read(error.message()) else {
         return error;
     };
     // SAFETY: reads what lies on the stack of a thread that does not run, as the caller promises, and pops what is
     // pushed. Nothing allocates in Lua.
-    match unsafe { meant(thread, &error, missing) } {
-        Some(meant) => {
-            let message = format!("{}: did you mean {meant}?", error.message());
+    match unsafe { advice(thread, &error, missing) } {
+        Some(advice) => {
+            let message = format!("{}: {advice}", error.message());
             error.with_message(message)
         }
         None => error,
     }
+}
+
+/// Returns the name of the module that `require` has not found, as `modules.lua` tells it.
+fn missing_module(message: &str) -> Option<&str> {
+    let (name, _) = message
+        .strip_prefix("module '")?
+        .split_once("' not found:")?;
+    Some(name)
+}
+
+/// Returns the name, as `require` takes it, of a file beside the one that a misspelt name means.
+fn nearest_module(sources: &dyn Sources, name: &str) -> Option<String> {
+    if name.len() > MODULE_BYTES_MAX {
+        return None;
+    }
+    let start = name.rfind(['.', '/']).map_or(0, |last| last + 1);
+    let within = name[..start].replace('.', "/");
+    let mut known = Vec::new();
+    for folder in FOLDERS {
+        let folder = format!("{folder}{within}");
+        for file in sources.names_in(folder.trim_end_matches('/')) {
+            let module = file.strip_suffix(".lua");
+            known.extend(module.map(|module| format!("{}{module}", &name[..start])));
+        }
+    }
+    known.sort_unstable();
+    nearest_name(name, known)
 }
 
 /// A name that LuaJIT's message says is nil.
@@ -67,8 +106,9 @@ impl<'a> Missing<'a> {
     }
 }
 
-/// Returns the name with its owner, as the script would write it.
-unsafe fn meant(thread: State, error: &Error, missing: Missing<'_>) -> Option<String> {
+/// Returns the name with its owner that is meant, as the script would write it, or the advice for a function of other
+/// frameworks.
+unsafe fn advice(thread: State, error: &Error, missing: Missing<'_>) -> Option<String> {
     let core = current();
     let place = error.place()?;
     // SAFETY: the thread does not run, so its stack may be read. Room is made for what is pushed, and the height of the
@@ -86,6 +126,7 @@ unsafe fn meant(thread: State, error: &Error, missing: Missing<'_>) -> Option<St
                     nearest_name(missing.name, members(thread, missing.is_call))
                 })
                 .flatten()
+                .map(|meant| format!("did you mean {meant}?"))
         } else {
             let text = core.sources.read(&place.file)?;
             let text = String::from_utf8_lossy(&text);
@@ -98,8 +139,12 @@ unsafe fn meant(thread: State, error: &Error, missing: Missing<'_>) -> Option<St
                 }
                 nearest_name(missing.name, known)
             };
-            owner_of(line, missing.name)
-                .and_then(|(owner, mark)| Some(format!("{owner}{mark}{}", known(owner)?)))
+            owner_of(line, missing.name).and_then(|(owner, mark)| {
+                match foreign_function(owner, missing.name).filter(|_| missing.is_call) {
+                    Some(advice) => Some(advice.to_owned()),
+                    None => Some(format!("did you mean {owner}{mark}{}?", known(owner)?)),
+                }
+            })
         };
         lua_settop(thread, top);
         found
@@ -261,5 +306,44 @@ mod tests {
         ] {
             assert_eq!(owner_of(line, name), expected, "{line}");
         }
+    }
+
+    struct TwoFolders;
+
+    impl Sources for TwoFolders {
+        fn read(&self, _: &str) -> Option<Vec<u8>> {
+            None
+        }
+
+        fn names_in(&self, folder: &str) -> Vec<String> {
+            let names: &[&str] = match folder {
+                "" => &["app.lua", "utils.lua", "notes.txt"],
+                "lib" => &["html.lua"],
+                "models" => &["user.lua"],
+                _ => &[],
+            };
+            names.iter().map(|name| (*name).to_owned()).collect()
+        }
+    }
+
+    #[test]
+    fn modules_are_searched_beside_the_one_that_is_missing() {
+        for (name, expected) in [
+            ("utlis", Some("utils")),
+            ("htlm", Some("html")),
+            ("models.usr", Some("models.user")),
+            ("models/usr", Some("models/user")),
+            ("note", None),
+            ("nope", None),
+            ("", None),
+            ("..", None),
+        ] {
+            let message = format!("module '{name}' not found:\n\tno file 'x'");
+            assert_eq!(missing_module(&message), Some(name));
+            let near = nearest_module(&TwoFolders, name);
+            assert_eq!(near.as_deref(), expected, "{name}");
+        }
+        assert_eq!(missing_module("module 'x' is strange"), None);
+        assert_eq!(nearest_module(&TwoFolders, &"x".repeat(201)), None);
     }
 }

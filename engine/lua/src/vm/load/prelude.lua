@@ -445,9 +445,10 @@ end
 
 local scope
 
+-- The options of routes, with their types. A size is checked where the routes are arranged, for both languages.
 local route_options = {
-  body_bytes_max = true, compress = true, etag = true, name = true, priority = true, slow = true,
-  stream = true,
+  body_bytes_max = "size", compress = "boolean", etag = "boolean", name = "string", priority = "string", slow = "boolean",
+  stream = "boolean",
 }
 -- Whether a value is nothing but options: then its handler was forgotten.
 local function is_options(value)
@@ -540,6 +541,12 @@ local function feeding_handler(kind, given, fn)
   end, name
 end
 
+-- Has the last route know the function of a module that declared it.
+local function mark(kind)
+  program.routes[#program.routes].kind = kind
+  if declared then declared[#declared].kind = kind end
+end
+
 local function declare(into, prefix)
   for verb, method in pairs(verbs) do
     into[verb] = function(pattern, ...)
@@ -554,45 +561,29 @@ local function declare(into, prefix)
       refuse_more("app." .. verb, ONE_HANDLER, select(3, ...))
       refuse_middleware("app." .. verb, options, handler)
       if options ~= nil then host.check("app." .. verb, "map", "options", options) end
-      local body_bytes_max, stream, compress, etag, name, priority, slow
+      local given = {}
       for key, value in pairs(options or {}) do
-        if key == "stream" then
-          host.check("app." .. verb, "boolean", "option 'stream'", value)
-          stream = value
-        elseif key == "compress" then
-          host.check("app." .. verb, "boolean", "option 'compress'", value)
-          compress = value
-        elseif key == "etag" then
-          host.check("app." .. verb, "boolean", "option 'etag'", value)
-          etag = value
-        elseif key == "slow" then
-          host.check("app." .. verb, "boolean", "option 'slow'", value)
-          slow = value
-        elseif key == "priority" then
-          host.check("app." .. verb, "string", "option 'priority'", value)
-          if value ~= "high" and value ~= "normal" then
-            error("app." .. verb .. ": option 'priority' must be 'high' or 'normal', not '" .. value .. "'", 2)
-          end
-          priority = value
-        elseif key == "name" then
-          host.check("app." .. verb, "string", "option 'name'", value)
-          name = value
-        elseif key == "body_bytes_max" then
-          -- Checked where the routes are arranged, for both languages.
-          body_bytes_max = type(value) == "number" and value % 1 == 0 and ("%.0f"):format(value) or tostring(value)
-        else
+        local kind = route_options[key]
+        if not kind then
           host.unknown_option("app." .. verb, tostring(key), "body_bytes_max", "compress", "etag", "name",
             "priority", "slow", "stream")
         end
+        if kind ~= "size" then host.check("app." .. verb, kind, "option '" .. key .. "'", value) end
+        given[key] = value
       end
+      local priority, limit = given.priority, given.body_bytes_max
+      if priority and priority ~= "high" and priority ~= "normal" then
+        error("app." .. verb .. ": option 'priority' must be 'high' or 'normal', not '" .. priority .. "'", 2)
+      end
+      if type(limit) == "number" and limit % 1 == 0 then limit = ("%.0f"):format(limit) end
       local fixed = type(handler) ~= "function"
       local fn = handler
       if fixed then fn = function() return handler end end
       local file, line = place()
       local source = fixed and "" or getinfo(fn, "S").source
       local route = { method = method or nil, pattern = join(prefix, pattern), handler = fn, fixed = fixed,
-        body_bytes_max = body_bytes_max, stream = stream, uncompressed = compress == false,
-        etag = etag, name = name, slow = slow, urgent = priority == "high", file = file, line = line,
+        body_bytes_max = limit ~= nil and tostring(limit) or nil, stream = given.stream, uncompressed = given.compress == false,
+        etag = given.etag, name = given.name, slow = given.slow, urgent = priority == "high", file = file, line = line,
         handler_file = source:sub(1, 1) == "@" and source:sub(2) or nil }
       program.routes[#program.routes + 1] = route
       note(verb, pattern, route)
@@ -606,7 +597,7 @@ local function declare(into, prefix)
       host.check("app." .. kind, "map", "second argument", given)
       refuse_more("app." .. kind, "it takes only a pattern and a table of options and functions", ...)
       into.get(pattern, route_handler(kind, join(prefix, pattern), given))
-      if declared then declared[#declared].kind = kind end
+      mark(kind)
     end
   end
   for kind, feed in pairs(feeders) do
@@ -619,7 +610,7 @@ local function declare(into, prefix)
       local handler, name = feeding_handler(kind, second, third)
       refuse_more("app." .. kind, ONE_HANDLER, ...)
       into.get(first, { name = name }, handler)
-      if declared then declared[#declared].kind = kind end
+      mark(kind)
     end
   end
   into.use = function(pattern, fn, ...)
@@ -667,7 +658,7 @@ end
 function scope(prefix) return declare({}, prefix) end
 declare(app, "")
 
--- Hosts stand in front of their patterns.
+-- Hosts stand in front of their patterns, without a dot at their end.
 function app.host(name, fn, ...)
   if name == app then no_colon("app.host") end
   host.check("app.host", "string", "host", name)
@@ -677,7 +668,7 @@ function app.host(name, fn, ...)
   if takes_none(fn) then error("app.host" .. NO_PARAMETER, 2) end
   host.check_loading("app.host")
   note("host", name)
-  fn(scope(name))
+  fn(scope((name:gsub("%.$", ""))))
 end
 
 local answering_errors = {}

@@ -33,15 +33,17 @@ function deliverThrown(thrown, status) {
   thrownLast = thrown;
   throw thrown;
 }
-// A function that a capability started: what it returned, until that has ended.
+// A function that a capability started: what it returned, until that has ended. Both tell whether that is `false`.
 function follow(returned) {
   meta[0] = NOTHING;
   if (isPromise(returned)) wait(returned);
+  return returned === false;
 }
 function ended(number) {
   const waited = waits.get(number);
   waits.delete(number);
   if (waited?.isFailed) throw waited.value;
+  return waited?.value === false;
 }
 // The number of a wait for what the platform has to run before it turns to us again.
 function afterMicrotasks() {

@@ -68,8 +68,8 @@ not_found  *
     let (_, out) = said("routes", &folder, &["--json"]);
     let rows = objects(&out);
     let route = json!({
-        "kind": "handler", "method": "POST", "pattern": "/api/notes/:id", "lane": "measured", "file": "app.lua",
-        "line": 6,
+        "kind": "handler", "method": "POST", "protocol": null, "pattern": "/api/notes/:id", "lane": "measured",
+        "file": "app.lua", "line": 6,
     });
     assert_eq!(rows[3], route);
     assert_eq!(rows[6]["kind"], "files");
@@ -88,6 +88,73 @@ fetch   *            (has routes of its own)
     let path = folder.path().display().to_string();
     let (status, _, errors) = run(&["routes", &path]);
     assert!(status == 1 && errors.contains("app.lua:1: "), "{errors}");
+}
+
+const WORK_LUA: &str = r#"local app = require "sampan"
+app.get("/", function() return "hello" end)
+app.group("/live", function(live)
+  live.ws("/chat", { message = function() end })
+  live.sse("/events", { name = "events" }, function() end)
+end)
+app.job("mails", { queue = "mail" }, function() end)
+app.job("images", function() end)
+app.cron("0 3 * * *", "cleanup", { tz = "Europe/Berlin" }, function() end)
+app.every(0.5, function() end)
+"#;
+
+const WORK_JS: &str = r#"import app from "sampan";
+app.get("/", () => "hello");
+app.group("/live", (live) => {
+  live.ws("/chat", { message() {} });
+  live.sse("/events", { name: "events" }, () => {});
+});
+app.job("mails", { queue: "mail" }, () => {});
+app.job("images", () => {});
+app.cron("0 3 * * *", "cleanup", { tz: "Europe/Berlin" }, () => {});
+app.every(0.5, () => {});
+"#;
+
+#[test]
+fn sockets_streams_jobs_and_schedules_are_listed_as_such() {
+    for (file, text) in [("app.lua", WORK_LUA), ("app.js", WORK_JS)] {
+        let folder = project(&[(file, text)]);
+        let (_, out) = said("routes", &folder, &[]);
+        let expected = "\
+GET    /             FILE:2
+WS     /live/chat    FILE:4
+SSE    /live/events  FILE:5
+job    images        FILE:8 (queue default)
+job    mails         FILE:7 (queue mail)
+cron   cleanup       FILE:9 (0 3 * * *, Europe/Berlin, queue cron)
+every  0.5 s         FILE:10 (in each worker)
+";
+        assert_eq!(out.replace(file, "FILE"), expected);
+        let (_, out) = said("routes", &folder, &["--json"]);
+        let rows = objects(&out);
+        let (kind, protocol): (Vec<&Value>, Vec<&Value>) = rows[..3]
+            .iter()
+            .map(|row| (&row["method"], &row["protocol"]))
+            .unzip();
+        assert_eq!(kind, ["GET", "GET", "GET"]);
+        assert_eq!(protocol, [&Value::Null, &json!("ws"), &json!("sse")]);
+        let work = [
+            json!({ "kind": "job", "name": "images", "queue": "default", "file": file, "line": 8 }),
+            json!({ "kind": "job", "name": "mails", "queue": "mail", "file": file, "line": 7 }),
+            json!({
+                "kind": "cron", "name": "cleanup", "queue": "cron", "schedule": "0 3 * * *", "tz": "Europe/Berlin",
+                "file": file, "line": 9,
+            }),
+            json!({ "kind": "every", "seconds": 0.5, "file": file, "line": 10 }),
+        ];
+        assert_eq!(rows[3..], work);
+    }
+    let folder = project(&[("app.lua", "require('sampan').job('a', function() end)")]);
+    let (_, out) = said("routes", &folder, &[]);
+    let expected = "\
+no routes: every answer is 404
+job  a  app.lua:1 (queue default)
+";
+    assert_eq!(out, expected);
 }
 
 #[test]
@@ -509,10 +576,59 @@ fn templates_of_mails_are_named_without_their_ending() {
     ]);
     let (status, out) = said("check", &folder, &[]);
     let expected = "\
-warning: app.lua:4: template \"mails/piad\": there is no templates/mails/piad.html
+warning: app.lua:4: template \"mails/piad\": there is no templates/mails/piad.html; did you mean \"mails/paid.html\"?
 0 errors, 1 warning (1 route, 2 templates)
 ";
     assert_eq!((status, out.as_str()), (0, expected));
+}
+
+#[test]
+fn files_with_nearly_the_same_name_are_told() {
+    for (app, expected) in [
+        (
+            ("app.lua", "local app = require 'sampan'\nrequire 'utlis'\n"),
+            "did you mean 'utils'?",
+        ),
+        (
+            ("app.lua", "require 'models.usr'\n"),
+            "did you mean 'models.user'?",
+        ),
+        (
+            (
+                "app.js",
+                "import { app } from 'sampan';\nimport './utlis.js';\n",
+            ),
+            "app.js:2: cannot import \"./utlis.js\": there is no file utlis.js; did you mean \"utils.js\"?",
+        ),
+        (
+            ("app.js", "import './utlis';\n"),
+            "there is no file utlis; did you mean \"utils.js\"?",
+        ),
+    ] {
+        let folder = project(&[
+            app,
+            ("utils.lua", "return 1"),
+            ("utils.js", "export const x = 1;"),
+            ("models/user.lua", "return 1"),
+        ]);
+        let (status, out) = said("check", &folder, &[]);
+        assert!(status == 1 && out.contains(expected), "{out}");
+    }
+    let page =
+        "{% extends \"layot.html\" %}{% block main %}{% include \"heder.html\" %}{% endblock %}";
+    for (page, expected) in [
+        (page, "did you mean \"layout.html\"?"),
+        (&page[26..], "did you mean \"header.html\"?"),
+    ] {
+        let folder = project(&[
+            ("app.lua", LUA),
+            ("templates/layout.html", "{% block main %}{% endblock %}"),
+            ("templates/header.html", "<p>"),
+            ("templates/page.html", page),
+        ]);
+        let (status, out) = said("check", &folder, &[]);
+        assert!(status == 1 && out.contains(expected), "{out}");
+    }
 }
 
 #[test]
@@ -541,7 +657,7 @@ fn what_nothing_uses_is_a_warning() {
     ]);
     let (status, out) = said("check", &folder, &[]);
     let expected = "\
-warning: app.js:3: render(\"pgae.html\"): there is no templates/pgae.html
+warning: app.js:3: render(\"pgae.html\"): there is no templates/pgae.html; did you mean \"page.html\"?
 warning: templates/page.html:1: asset(\"logo.svg\"): there is no public/logo.svg
 warning: lib/index.js: no script that is loaded imports it
 warning: old.js: no script that is loaded imports it
@@ -552,7 +668,7 @@ warning: templates/page.html: no script and no other template names it
     let (_, out) = said("check", &folder, &["--json"]);
     let first = json!({
         "severity": "warning", "file": "app.js", "line": 3, "column": null, "message": "render(\"pgae.html\"): there \
-         is no templates/pgae.html",
+         is no templates/pgae.html; did you mean \"page.html\"?",
     });
     assert_eq!(objects(&out)[0], first);
     let nothing = project(&[("app.lua", "local x = 1\n")]);

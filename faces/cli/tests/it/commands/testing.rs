@@ -139,6 +139,55 @@ t.test('is fine', () => { t.equal(t.get('/time').status, 200); });
 }
 
 #[test]
+fn a_failure_about_an_answer_without_a_body_has_a_note() {
+    let lua_app = "local app = require 'sampan'
+app.get('/none', function() end)
+app.get('/moved', function() return app.redirect('/') end)
+app.get('/', function() return { a = 1 } end)";
+    let lua = "local t = require('sampan').t
+t.test('reads', function() local res = t.get('/none') return res.json.id end)
+t.test('compares', function() t.equal(t.get('/none?a=1').json, { id = 1 }) end)
+t.test('body', function() t.equal(t.get('/none').body, 'x') end)
+t.test('moved', function() t.ok(t.get('/moved').json) end)
+t.test('other', function() t.get('/none') t.ok(t.get('/').html) end)
+t.test('status', function() t.equal(t.get('/none').status, 200) end)";
+    let js_app = "import { app } from 'sampan';
+app.get('/none', () => {});
+app.get('/moved', () => app.redirect('/'));
+app.get('/', () => ({ a: 1 }));";
+    let js = "import { t } from 'sampan';
+t.test('reads', async () => (await t.get('/none')).json.id);
+t.test('compares', async () => t.equal((await t.get('/none?a=1')).json, { id: 1 }));
+t.test('body', async () => t.equal((await t.get('/none')).body, 'x'));
+t.test('moved', async () => t.ok((await t.get('/moved')).json));
+t.test('other', async () => { await t.get('/none'); t.ok((await t.get('/')).html); });
+t.test('status', async () => t.equal((await t.get('/none')).status, 200));";
+    for (app, text, file, tests) in [
+        ("app.lua", lua_app, "tests/a.test.lua", lua),
+        ("app.js", js_app, "tests/a.test.js", js),
+    ] {
+        let folder = project(&[(app, text), (file, tests)]);
+        let (status, out, errors) = test(folder.path(), &[]);
+        assert!(
+            status == 1 && out.contains("0 passed, 6 failed"),
+            "{out}{errors}"
+        );
+        let why = "answered with status 204 and no body, as a handler that returns nothing does";
+        for (note, count) in [
+            (format!("GET /none {why}"), 2),
+            (format!("GET /none?a=1 {why}"), 1),
+            (
+                "GET /moved answered with status 302 and no body".to_owned(),
+                1,
+            ),
+            ("and no body".to_owned(), 4),
+        ] {
+            assert_eq!(out.matches(&note).count(), count, "{note}: {out}");
+        }
+    }
+}
+
+#[test]
 fn tests_of_both_languages_see_the_real_application() {
     for (app, text, file, tests, count) in [
         ("app.lua", LUA_APP, "tests/notes.test.lua", LUA_TESTS, 5),
@@ -395,7 +444,7 @@ t.test("all is awaited", async () => {
         "tests/a.test.js:3: unhandled rejection: expected 2, found 1",
         "t.fails was still running when the test ended: await it",
         "t.get(\"/health\") was still running when the test ended: await it",
-        "tests/a.test.js:6: unhandled rejection: unknown option 'jsn'",
+        "tests/a.test.js:6: unhandled rejection: t.post: unknown option 'jsn'; did you mean 'json'?",
         "tests/a.test.js:7: unhandled rejection: x",
         "tests/a.test.js:8: late",
         "The test did not wait for what failed here: await it",
