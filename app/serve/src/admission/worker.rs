@@ -113,10 +113,11 @@ impl Admission {
         now
     }
 
-    /// Returns the processor time of this thread, as if it had had a processor since it was looked at.
+    /// Returns about the processor time of this thread: as if it had had a processor since it was looked at, which was
+    /// no longer ago than a slice.
     fn estimated_time(&self) -> Duration {
         let (time, at) = self.looked.get();
-        time + at.elapsed()
+        time + at.elapsed().min(SLICE)
     }
 
     /// Queues a request. The future tells whether it may begin or is refused.

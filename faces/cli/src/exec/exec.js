@@ -36,7 +36,10 @@ const exitStatus = {
     const code = isNumeric ? Number(value) : (value ?? 0);
     if (!Number.isSafeInteger(code)) {
       const Fault = typeof code === "number" ? RangeError : TypeError;
-      throw new Fault("process.exitCode must be an integer from 0 to 255, such as 1");
+      const fault = new Fault("process.exitCode must be an integer from 0 to 255, such as 1");
+      // The line of the script, not this one.
+      Error.captureStackTrace(fault, exitStatus.set);
+      throw fault;
     }
     exec.setStatus(code & 255);
     exitCode = value;

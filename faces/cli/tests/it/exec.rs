@@ -398,24 +398,29 @@ fn a_script_chooses_its_exit_status() {
     }
 }
 
+/// Runs a script that gives a wrong exit status in its second line.
+fn refuses_status(twin: &Twin, name: &str, script: &str, told: &str) {
+    let scratch = project(twin, &[(name, script)]);
+    let shop = scratch.file("shop");
+    let (code, _, errors) = run(&["exec", "--project", &shop, &format!("{shop}/{name}")]);
+    assert_eq!(code, 1, "{script}: {errors}");
+    let place = format!("sampan: {name}:2: ");
+    assert!(
+        errors.contains(&place) && errors.contains(told),
+        "{script}: {errors}"
+    );
+}
+
 #[test]
 fn an_exit_status_is_an_integer() {
+    let told = "process.exitCode must be an integer from 0 to 255";
     for value in ["1.5", "NaN", "2 ** 60", "''", "'x'", "true", "3n", "{}"] {
-        let js = format!("\nprocess.exitCode = {value} as any;");
-        let scratch = project(&JS, &[("end.ts", &js)]);
-        let shop = scratch.file("shop");
-        let script = format!("{shop}/end.ts");
-        let told = "end.ts:2: ";
-        let parts = [told, "process.exitCode must be an integer from 0 to 255"];
-        fails(&["exec", "--project", &shop, &script], 1, &parts);
+        let script = format!("\nprocess.exitCode = {value} as any;");
+        refuses_status(&JS, "end.ts", &script, told);
     }
+    let told = "os.exit: the status must be an integer";
     for value in ["1.5", "0/0", "1/0", "'x'", "{}"] {
-        let lua = format!("\nos.exit({value})");
-        let scratch = project(&LUA, &[("end.lua", &lua)]);
-        let shop = scratch.file("shop");
-        let script = format!("{shop}/end.lua");
-        let parts = ["end.lua:2: ", "os.exit: the status must be an integer"];
-        fails(&["exec", "--project", &shop, &script], 1, &parts);
+        refuses_status(&LUA, "end.lua", &format!("\nos.exit({value})"), told);
     }
 }
 

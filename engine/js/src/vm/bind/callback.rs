@@ -173,14 +173,14 @@ impl JsFunction {
 /// The end of a run, and what counts as a failure.
 #[derive(Clone, Copy)]
 enum RunPurpose {
-    /// It ends with its promise, whose result is dropped.
+    /// A run that ends with its promise, whose result is dropped.
     Plain,
-    /// It lasts as long as what it began, see [`ScriptFunction::start_alone`].
+    /// A run that lasts as long as what it began, see [`ScriptFunction::start_alone`].
     Alone {
         /// False if only work of this isolate can settle its promise.
         hears: bool,
     },
-    /// It fails also with `false`, see [`ScriptFunction::start_check`].
+    /// A run that fails also with `false`, see [`ScriptFunction::start_check`].
     Check,
 }
 
