@@ -227,6 +227,15 @@ mod tests {
     }
 
     #[test]
+    fn time_without_a_processor_counts_for_a_slice_at_most() {
+        let admission = Admission::new(settings(), Outbox::default());
+        let long_ago = Instant::now().checked_sub(Duration::from_secs(1));
+        let long_ago = long_ago.expect("the clock has run for a second");
+        admission.looked.set((Duration::ZERO, long_ago));
+        assert_eq!(admission.estimated_time(), SLICE);
+    }
+
+    #[test]
     fn a_few_requests_that_cost_more_are_noticed() {
         let admission = Admission::new(settings(), Outbox::default());
         for _ in 0..20 {

@@ -17,10 +17,9 @@ const FOREIGN_FUNCTIONS: &[(&str, &str)] = &[
 
 /// Returns the advice for a call of a function that other frameworks have, by its owner and its name.
 pub fn foreign_function(owner: &str, name: &str) -> Option<&'static str> {
-    let mut known = FOREIGN_FUNCTIONS.iter().filter(|_| owner == "app");
-    known
-        .find(|(known, _)| *known == name)
-        .map(|(_, advice)| *advice)
+    let mut known = FOREIGN_FUNCTIONS.iter();
+    let (_, advice) = known.find(|(known, _)| owner == "app" && *known == name)?;
+    Some(advice)
 }
 
 /// The module whose functions send requests to other servers. Scripts see `fetch` in its place.
