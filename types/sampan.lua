@@ -71,7 +71,7 @@ function request:encrypted_cookie(name) end
 
 --- Checks that another service signed this request, over its body as it was sent. For one that does not count it is an error that answers 401, with a `code`: `webhook_header`, `webhook_timestamp`, `webhook_signature`.
 ---@param scheme string `"stripe"`, `"github"`, or `"standard"` for Standard Webhooks, which many services use.
----@param secrets any The secret of the webhook, or a list of secrets while they are replaced.
+---@param secrets any The secret of the webhook, or a list of secrets while they are replaced. For `"standard"` a secret (`whsec_`) or a public key (`whpk_`).
 ---@param options? table `tolerance`: by how many seconds the time of the webhook may differ, before or after; 300 unless given. GitHub's webhooks have no time.
 function request:verify_webhook(scheme, secrets, options) end
 
@@ -648,7 +648,7 @@ function app.crypto.jwt_decode(token) end
 
 --- Checks that another service signed a webhook. For one that does not count it is an error that answers 401, with a `code`: `webhook_header`, `webhook_timestamp`, `webhook_signature`. `req:verify_webhook` takes body and header fields from a request.
 ---@param scheme string `"stripe"`, `"github"`, or `"standard"` for Standard Webhooks, which many services use.
----@param secrets any The secret of the webhook, or a list of secrets while they are replaced.
+---@param secrets any The secret of the webhook, or a list of secrets while they are replaced. For `"standard"` a secret (`whsec_`) or a public key (`whpk_`).
 ---@param body string The body as it was sent, before it is parsed.
 ---@param headers table The header fields, by their names in any case.
 ---@param options? table `tolerance`: by how many seconds the time of the webhook may differ, before or after; 300 unless given. GitHub's webhooks have no time.

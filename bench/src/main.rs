@@ -9,6 +9,8 @@
 //! install the peers and start them (`peers`), check their answers (`routes`), warm up and measure in rounds
 //! (`measure`, with the load of `sampan bench`), and write it all down (`report`).
 
+mod checkout;
+mod error;
 mod load;
 mod measure;
 mod peers;
@@ -16,13 +18,9 @@ mod report;
 mod routes;
 mod suites;
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-
-/// An error of a benchmark: a sentence for the developer.
-type Error = Box<dyn std::error::Error + Send + Sync>;
 
 #[derive(Parser)]
 #[command(
@@ -117,10 +115,4 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// The root of the checkout: the folder above this crate.
-fn root() -> PathBuf {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
-    own.parent().unwrap_or(own).to_path_buf()
 }

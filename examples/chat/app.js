@@ -40,8 +40,8 @@ app.use("/rooms/*", namedOnly);
 
 const rooms = () => db.query("SELECT id, name FROM rooms ORDER BY name LIMIT 200");
 
-const roomsPage = (req, form, errors) =>
-  req.render("rooms.html", { rooms: rooms(), name: req.state.name, form, errors }, status(errors));
+const roomsPage = async (req, form, errors) =>
+  req.render("rooms.html", { rooms: await rooms(), name: req.state.name, form, errors }, status(errors));
 
 app.get("/", (req) => roomsPage(req, {}, {}));
 
@@ -49,57 +49,59 @@ app.post("/rooms/new", async (req) => {
   const form = await req.form();
   const { data, errors } = app.validate(form, NAME);
   if (errors) return roomsPage(req, form, errors);
-  db.exec("INSERT OR IGNORE INTO rooms (name) VALUES (:name)", data);
-  return redirect(`/rooms/${db.one("SELECT id FROM rooms WHERE name = :name", data).id}`, 303);
+  await db.exec("INSERT INTO rooms (name) VALUES (:name) ON CONFLICT DO NOTHING", data);
+  const room = await db.one("SELECT id FROM rooms WHERE name = :name", data);
+  return redirect(`/rooms/${room.id}`, 303);
 });
 
-function find(req) {
-  const room = db.one("SELECT id, name FROM rooms WHERE id = ?", [req.params.id]);
+async function find(req) {
+  const [id] = req.params.id.match(/^\d{1,15}$/) ?? [0];
+  const room = await db.one("SELECT id, name FROM rooms WHERE id = ?", [id]);
   if (!room) throw Object.assign(new Error("there is no such room"), { status: 404 });
   return room;
 }
 
 // The newest messages of a room behind one, the oldest first.
 const messages = (room, after) => db.query(`
-  SELECT * FROM (SELECT id, name, text, at FROM messages WHERE room_id = ? AND id > ? ORDER BY id DESC LIMIT ?)
+  SELECT * FROM (SELECT id, name, text, at FROM messages WHERE room_id = ? AND id > ? ORDER BY id DESC LIMIT ?) AS m
   ORDER BY id`, [room, after, MESSAGES_MAX]);
 
 const topic = (room) => `room:${room}`;
 
 // Keeps a message, and sends it to the room once it is on disk.
-function say(room, name, text) {
+async function say(room, name, text) {
   const { data } = app.validate({ text }, TEXT);
   if (!data) return;
-  const message = db.one("INSERT INTO messages (room_id, name, text) VALUES (?, ?, ?) RETURNING id, name, text, at",
-    [room, name, data.text]);
+  const message = await db.one(`
+    INSERT INTO messages (room_id, name, text) VALUES (?, ?, ?) RETURNING id, name, text, at`, [room, name, data.text]);
   app.publish(topic(room), { message });
 }
 
-app.get("/rooms/:id", (req) => {
-  const room = find(req);
+app.get("/rooms/:id", async (req) => {
+  const room = await find(req);
   return req.render("room.html", {
-    room, rooms: rooms(), name: req.state.name, messages: messages(room.id, 0), messages_max: MESSAGES_MAX,
-    people: app.presence(topic(room.id)),
+    room, rooms: await rooms(), name: req.state.name, messages: await messages(room.id, 0),
+    messages_max: MESSAGES_MAX, people: app.presence(topic(room.id)),
   });
 });
 
 // Without a script in the browser a message comes as a form.
 app.post("/rooms/:id", async (req) => {
-  const room = find(req);
-  say(room.id, req.state.name, first((await req.form()).text));
+  const room = await find(req);
+  await say(room.id, req.state.name, first((await req.form()).text));
   return redirect(`/rooms/${room.id}`, 303);
 });
 
 app.ws("/rooms/:id/socket", {
   messageBytesMax: "8 KB",
-  upgrade: (req) => ({ room: find(req).id, name: req.state.name, events: 0, since: 0 }),
+  upgrade: async (req) => ({ room: (await find(req)).id, name: req.state.name, events: 0, since: 0 }),
 
   // Subscribes first and then reads what was missed and who is here, so that nothing falls between the two.
-  open(ws) {
+  async open(ws) {
     const { room, name } = ws.data;
     ws.subscribe(topic(room), { presence: true });
+    const missed = await messages(room, Number(first(ws.req.query.after)) || 0);
     ws.join(topic(room), { name });
-    const missed = messages(room, Number(first(ws.req.query.after)) || 0);
     ws.sendJson({ missed, people: app.presence(topic(room)) });
   },
 

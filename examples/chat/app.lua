@@ -51,19 +51,20 @@ app.get("/", function(req) return rooms_page(req, {}, {}) end)
 app.post("/rooms/new", function(req)
   local typed, errors = app.validate(req:form(), NAME)
   if errors then return rooms_page(req, req:form(), errors) end
-  db.exec("INSERT OR IGNORE INTO rooms (name) VALUES (:name)", typed)
+  db.exec("INSERT INTO rooms (name) VALUES (:name) ON CONFLICT DO NOTHING", typed)
   return app.redirect("/rooms/" .. db.one("SELECT id FROM rooms WHERE name = :name", typed).id, 303)
 end)
 
 local function find(req)
-  return db.one("SELECT id, name FROM rooms WHERE id = ?", { req.params.id })
+  local id = #req.params.id < 16 and req.params.id:match("^%d+$") or 0
+  return db.one("SELECT id, name FROM rooms WHERE id = ?", { id })
     or error({ status = 404, message = "there is no such room" })
 end
 
 -- The newest messages of a room behind one, the oldest first.
 local function messages(room, after)
   return db.query([[
-    SELECT * FROM (SELECT id, name, text, at FROM messages WHERE room_id = ? AND id > ? ORDER BY id DESC LIMIT ?)
+    SELECT * FROM (SELECT id, name, text, at FROM messages WHERE room_id = ? AND id > ? ORDER BY id DESC LIMIT ?) AS m
     ORDER BY id]], { room, after, MESSAGES_MAX })
 end
 
@@ -102,8 +103,8 @@ app.ws("/rooms/:id/socket", {
     local data = ws.data
     local here = topic(data.room)
     ws:subscribe(here, { presence = true })
-    ws:join(here, { name = data.name })
     local missed = messages(data.room, tonumber(app.first(ws.req.query.after)) or 0)
+    ws:join(here, { name = data.name })
     ws:send_json { missed = missed, people = app.json.array(app.presence(here)) }
   end,
 

@@ -91,9 +91,10 @@ async function removePicture(note) {
 async function save(req, note) {
   const form = await req.form();
   let { data, errors } = app.validate(form, NOTE);
-  const image = first(form.image) || undefined; // a browser sends a part without a file too
+  const image = form.image || undefined; // a browser sends a part without a file too
   const kind = image?.read && await pictureType(image);
-  if (image && !kind) errors = { ...errors, image: "must be PNG, JPEG, GIF, WebP or BMP" };
+  if (Array.isArray(image)) errors = { ...errors, image: "Choose one picture" };
+  else if (image && !kind) errors = { ...errors, image: "The picture must be PNG, JPEG, GIF, WebP or BMP" };
   if (errors) return page(req, "edit.html", { note, form, errors }, 422);
   const name = image && crypto.token();
   if (image) await image.save(`images/${name}`);
@@ -107,7 +108,7 @@ async function save(req, note) {
         [req.state.user.id, data.title, data.body]);
       id = added.lastId;
     }
-    for (const tag of data.tags.match(/[^\s,]+/g) ?? []) {
+    for (const tag of data.tags.match(/[^\s\x00-\x1f\x7f,]+/g) ?? []) {
       await tx.exec("INSERT INTO tags (note_id, name) VALUES (?, ?) ON CONFLICT DO NOTHING", [id, tag.toLowerCase()]);
     }
     if (image) {

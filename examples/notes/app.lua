@@ -94,11 +94,12 @@ local function save(req, note)
   local form = req:form()
   local typed, errors = app.validate(form, NOTE)
   local image = app.first(form.image)
+  local is_list = image ~= form.image
   if image == "" then image = nil end -- a browser sends a part without a file too
-  local kind = type(image) ~= "string" and image and picture_type(image)
-  if image and not kind then
+  local kind = not is_list and type(image) ~= "string" and image and picture_type(image)
+  if is_list or (image and not kind) then
     errors = errors or {}
-    errors.image = "must be PNG, JPEG, GIF, WebP or BMP"
+    errors.image = is_list and "Choose one picture" or "The picture must be PNG, JPEG, GIF, WebP or BMP"
   end
   if errors then return page(req, "edit.html", { note = note, form = form, errors = errors }, 422) end
   local name = image and app.crypto.token()
@@ -112,7 +113,7 @@ local function save(req, note)
       id = tx:exec("INSERT INTO notes (user_id, title, body) VALUES (?, ?, ?)",
         { req.state.user.id, typed.title, typed.body }).last_id
     end
-    for tag in typed.tags:gmatch("[^%s,]+") do
+    for tag in typed.tags:gmatch("[^%s%c,]+") do
       tx:exec("INSERT INTO tags (note_id, name) VALUES (?, ?) ON CONFLICT DO NOTHING", { id, tag:lower() })
     end
     if image then

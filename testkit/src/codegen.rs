@@ -13,12 +13,19 @@ pub fn files() -> Vec<(String, String)> {
     let modules = modules();
     let modules = modules.as_slice();
     let mut files = reference::chapters(modules);
-    files.push((
-        "types/sampan.d.ts".to_owned(),
-        typescript::declarations(modules),
-    ));
-    files.push(("types/sampan.lua".to_owned(), lua::declarations(modules)));
+    files.push(("types/sampan.d.ts".to_owned(), typescript_declarations()));
+    files.push(("types/sampan.lua".to_owned(), lua_declarations()));
     files
+}
+
+/// The text of `types/sampan.d.ts`.
+pub fn typescript_declarations() -> String {
+    typescript::declarations(&modules())
+}
+
+/// The text of `types/sampan.lua`.
+pub fn lua_declarations() -> String {
+    lua::declarations(&modules())
 }
 
 /// Returns the modules of scripts and those of tests.

@@ -35,6 +35,6 @@ mod wire;
 pub use platforms::{Platform, built_addon};
 pub use runner::{Case, CaseEngine};
 pub use sampan_client::{Answer, Client, wait};
-pub use scenario::{Expectation, Request, Scenario};
+pub use scenario::{Expectation, OneOrMore, Request, Scenario};
 pub use sockets::SocketClient;
 pub use wire::{CaseClient, CaseWire, Http1Client, PlainWire};

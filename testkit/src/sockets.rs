@@ -39,12 +39,25 @@ impl SocketClient {
         path: &str,
         headers: &[(String, String)],
     ) -> Result<Self, String> {
+        let stream = TcpStream::connect(address).map_err(|error| error.to_string())?;
+        Self::connect_over(stream, &address.to_string(), path, headers)
+    }
+
+    /// Connects over the plain end of a tunnel to a host.
+    ///
+    /// # Errors
+    /// The server refuses, with its whole answer, or has gone.
+    pub fn connect_over(
+        mut stream: TcpStream,
+        host: &str,
+        path: &str,
+        headers: &[(String, String)],
+    ) -> Result<Self, String> {
         let told = |error: std::io::Error| error.to_string();
-        let mut stream = TcpStream::connect(address).map_err(told)?;
         let patience = Some(Duration::from_millis(WAIT_MILLIS_MAX));
         stream.set_read_timeout(patience).map_err(told)?;
         let mut head = format!(
-            "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+            "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
              Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {KEY}\r\n"
         );
         for (name, value) in headers {
@@ -165,6 +178,7 @@ impl SocketClient {
 /// | `>ping x`, `>pong x`, `<ping x`, `<pong x` | control frames |
 /// | `>close 1000 why`, `<close 1000 why` | close frames |
 /// | `>raw 8100` | sends bytes as they are |
+/// | `>repeat 1000 8980` | sends bytes so many times |
 /// | `>many 1000 x` | sends a text of so many times `x` |
 /// | `<many 1000 x` | receives it |
 /// | `<end` | the server ends the connection |
@@ -239,6 +253,11 @@ fn send(socket: &mut SocketClient, rest: &str) -> Result<(), String> {
         "pong" => socket.send(Opcode::Pong, text.as_bytes()),
         "close" => socket.send(Opcode::Close, &close_frame(text).payload()),
         "raw" => socket.send_raw(&hex(text)?),
+        "repeat" => {
+            let (count, bytes) = parts(text);
+            let count: usize = count.parse().map_err(|_| "no number".to_owned())?;
+            socket.send_raw(&hex(bytes)?.repeat(count))
+        }
         "many" => socket.send(Opcode::Text, many(text)?.as_bytes()),
         _ => Err(format!("no step {word:?}")),
     }

@@ -1,8 +1,11 @@
-//! WebSockets over a server's life: slow readers, reloads and stops, in both languages and over both protocols.
+//! WebSockets over a server's life: slow readers, reloads and stops, in both languages, over both protocols and TLS.
 
+#[path = "sockets/floods.rs"]
+mod floods;
 #[path = "sockets/unread.rs"]
 mod unread;
 
+use sampan_client::certificates::Identity;
 use sampan_http::websocket::{CloseFrame, Event, Opcode};
 use sampan_runtime::{AppConfig, Running, Server};
 use sampan_testkit::{SocketClient, wait};
@@ -14,6 +17,8 @@ struct App {
     folder: tempfile::TempDir,
     running: Running,
     way: Way,
+    /// The certificate of the server, over TLS.
+    identity: Option<Identity>,
 }
 
 /// The protocol that opens the sockets of a test.
@@ -21,25 +26,32 @@ struct App {
 enum Way {
     Http1,
     Http2,
+    /// HTTP/1.1 over TLS.
+    Tls,
 }
 
-/// Both languages, over both protocols.
-const WAYS: [(&str, Way); 4] = [
+/// Both languages, over both protocols and TLS.
+const WAYS: [(&str, Way); 6] = [
     ("app.lua", Way::Http1),
     ("app.js", Way::Http1),
     ("app.lua", Way::Http2),
     ("app.js", Way::Http2),
+    ("app.lua", Way::Tls),
+    ("app.js", Way::Tls),
 ];
 
 impl App {
     fn start((file, way): (&str, Way), [lua, js]: [&str; 2], sections: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         write(folder.path(), file, [lua, js]);
-        let running = Server::start(config(folder.path(), sections)).expect("it starts");
+        let identity = matches!(way, Way::Tls).then(|| Identity::new(&["localhost"]));
+        let config = config(folder.path(), identity.as_ref(), sections);
+        let running = Server::start(config).expect("it starts");
         Self {
             folder,
             running,
             way,
+            identity,
         }
     }
 
@@ -48,18 +60,22 @@ impl App {
     }
 
     fn connect_with(&self, headers: &[(String, String)]) -> Result<SocketClient, String> {
-        let connect = match self.way {
-            Way::Http1 => SocketClient::connect,
-            Way::Http2 => SocketClient::connect_http2,
-        };
-        connect(self.running.address(), "/", headers)
+        let address = self.running.address();
+        match (self.way, &self.identity) {
+            (Way::Http2, _) => SocketClient::connect_http2(address, "/", headers),
+            (_, None) => SocketClient::connect(address, "/", headers),
+            (_, Some(identity)) => {
+                let host = address.to_string();
+                SocketClient::connect_over(identity.tunnel(address), &host, "/", headers)
+            }
+        }
     }
 
     fn reload(&self, file: &str, texts: [&str; 2]) {
         write(self.folder.path(), file, texts);
         let reloaded = self.running.reloader();
         reloaded
-            .reload(config(self.folder.path(), ""))
+            .reload(config(self.folder.path(), self.identity.as_ref(), ""))
             .expect("reloaded");
     }
 }
@@ -69,8 +85,13 @@ fn write(folder: &Path, file: &str, [lua, js]: [&str; 2]) {
     std::fs::write(folder.join(file), text).expect("written");
 }
 
-fn config(folder: &Path, sections: &str) -> AppConfig {
-    let text = format!("[server]\nlisten = \"127.0.0.1:0\"\nworkers = 1\nh2c = true\n{sections}");
+fn config(folder: &Path, identity: Option<&Identity>, sections: &str) -> AppConfig {
+    let mut text =
+        format!("[server]\nlisten = \"127.0.0.1:0\"\nworkers = 1\nh2c = true\n{sections}");
+    if let Some(identity) = identity {
+        let (certificate, key) = (identity.certificate_file(), identity.key_file());
+        text += &format!("[tls]\ncert = {certificate:?}\nkey = {key:?}\n");
+    }
     AppConfig::from_text(folder, &text).expect("valid")
 }
 
@@ -313,7 +334,8 @@ fn pages_of_other_sites_are_refused_and_ends_are_told() {
         let refused = app.connect_with(&origin("http://other.example"));
         let refused = refused.expect_err("refused");
         assert!(refused.contains(" 403"), "{refused}");
-        let own = format!("http://{}", app.running.address());
+        let scheme = app.identity.as_ref().map_or("http", |_| "https");
+        let own = format!("{scheme}://{}", app.running.address());
         let mut socket = app.connect_with(&origin(&own)).expect("a socket");
         say(&mut socket, "x");
         assert_eq!(text(&mut socket), "GET/x");

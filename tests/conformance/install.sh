@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs a program of `cargo xtask conformance` where it is missing: h2spec, kosoku, sslyze or testssl.
+# Installs a program of `cargo xtask conformance` where it is missing: h2spec, kosoku, sslyze, testssl
+# or pebble.
 #
 # Prints the command. Exits with 3 where that cannot be done; the last line says why.
 set -eu
@@ -49,6 +50,9 @@ testssl)
             fail "apt-get cannot install testssl.sh"
     fi
     command -v testssl
+    ;;
+pebble)
+    exec sh ../acme/install.sh
     ;;
 *)
     fail "there is no $1"

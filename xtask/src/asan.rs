@@ -1,8 +1,9 @@
-//! `cargo xtask asan`: the tests of both engines, and the fuzz target that changes all objects which native code makes,
-//! under AddressSanitizer and with QuickJS's own assertions. Needs clang and the nightly toolchain, which the tests of
+//! `cargo xtask asan`: the tests of both engines, and the fuzz targets that run scripts and the C interface, under
+//! AddressSanitizer and with QuickJS's own assertions. Needs clang and the nightly toolchain, which the tests of
 //! every day do without.
 
-use crate::{Error, project};
+use crate::error::Error;
+use crate::project;
 use std::process::Command;
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
@@ -22,20 +23,23 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("sampan-lua", &["runaways_are_stopped_in_time"]),
 ];
 
+/// The fuzz targets that reach unsafe code.
+const FUZZ_TARGETS: &[&str] = &["js_objects", "random_scripts", "script_json", "c_interface"];
+
 #[derive(clap::Args)]
 pub(crate) struct AsanOptions {
-    /// The time for which the fuzz target runs, in seconds
+    /// The time for which each fuzz target runs, in seconds
     #[arg(long, default_value_t = 60)]
     fuzz_seconds: u32,
-    /// The only package to test, such as `sampan-lua`; the fuzz target is left out then
+    /// The only package to test, such as `sampan-lua`; the fuzz targets are left out then
     #[arg(long)]
     package: Option<String>,
-    /// Arguments of `cargo test`, such as `--test objects`; the fuzz target is left out then
+    /// Arguments of `cargo test`, such as `--test objects`; the fuzz targets are left out then
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<String>,
 }
 
-/// Runs the tests and the fuzz target. The first memory error ends the program, with the stack of the access and that
+/// Runs the tests and the fuzz targets. The first memory error ends the program, with the stack of the access and that
 /// of the allocation.
 pub(crate) fn run(options: &AsanOptions) -> Result<bool, Error> {
     let is_wanted = |name: &str| options.package.as_deref().is_none_or(|only| only == name);
@@ -53,17 +57,15 @@ pub(crate) fn run(options: &AsanOptions) -> Result<bool, Error> {
     if options.package.is_some() || !options.arguments.is_empty() {
         return Ok(true);
     }
-    let mut fuzz = sanitized("run", "sampan-fuzz");
-    fuzz.args([
-        "--bin",
-        "sampan-fuzz",
-        "--",
-        "--target",
-        "js_objects",
-        "--seconds",
-    ]);
-    let status = fuzz.arg(options.fuzz_seconds.to_string()).status()?;
-    Ok(status.success())
+    for target in FUZZ_TARGETS {
+        let mut fuzz = sanitized("run", "sampan-fuzz");
+        fuzz.args(["--bin", "sampan-fuzz", "--", "--target", target]);
+        fuzz.args(["--seconds", &options.fuzz_seconds.to_string()]);
+        if !fuzz.status()?.success() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// A command of cargo for a package, all of whose code is checked. The crate `cc` passes `-fsanitize=address` for C
@@ -89,4 +91,18 @@ fn sanitized(subcommand: &str, package: &str) -> Command {
             "detect_leaks=0:detect_stack_use_after_return=0",
         );
     command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fuzz_targets_are_there() {
+        let list = project::root().join("fuzz/src/lib.rs");
+        let list = std::fs::read_to_string(list).expect("the list of targets");
+        for target in FUZZ_TARGETS {
+            assert!(list.contains(&format!("\"{target}\",")), "{target}");
+        }
+    }
 }

@@ -11,8 +11,9 @@ use std::process::Command;
 
 use clap::Args;
 
+use crate::error::Error;
+use crate::project;
 use crate::project::PROFILE;
-use crate::{Error, project};
 
 /// The header, from the root of the checkout.
 pub(crate) const HEADER: &str = "faces/c/include/sampan.h";

@@ -1,8 +1,9 @@
 //! `cargo xtask fuzz`: fuzz targets under libFuzzer, guided by the code that an input reaches. `cargo xtask test` runs
 //! the same targets for a moment each, with mutations that know nothing of the code.
 
+use crate::error::Error;
+use crate::project;
 use crate::tally::Tally;
-use crate::{Error, project};
 use std::fs;
 use std::path::Path;
 use std::process::Command;

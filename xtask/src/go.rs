@@ -13,8 +13,9 @@ use std::process::{Command, Stdio};
 
 use clap::Args;
 
+use crate::error::Error;
 use crate::tally::Tally;
-use crate::{Error, c, project};
+use crate::{c, project};
 
 /// The package, from the root of the checkout.
 const PACKAGE: &str = "faces/go";

@@ -7,6 +7,7 @@ mod asan;
 mod c;
 mod conformance;
 mod dist;
+mod error;
 mod fuzz;
 mod go;
 mod npm;
@@ -19,9 +20,7 @@ mod tidy;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-
-/// The error of a command: a sentence for the developer.
-type Error = Box<dyn std::error::Error + Send + Sync>;
+use error::Error;
 
 #[derive(Parser)]
 #[command(
@@ -96,7 +95,7 @@ fn main() -> ExitCode {
                 "sampan-bench",
                 "--",
             ];
-            start(&run, arguments)
+            project::start(&run, arguments)
         }
     };
     match outcome {
@@ -109,13 +108,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs a program that is a crate of its own, so that the other commands need not compile it first.
-fn start(cargo: &[&str], arguments: &[String]) -> Result<bool, Error> {
-    let root = project::root();
-    let status = project::cargo(&root).args(cargo).args(arguments).status()?;
-    Ok(status.success())
-}
-
 /// Writes what is generated and checked in. The C header needs cbindgen.
 fn codegen() -> Result<bool, Error> {
     let generator = [
@@ -126,7 +118,7 @@ fn codegen() -> Result<bool, Error> {
         "--bin",
         "codegen",
     ];
-    let is_written = start(&generator, &[])?;
+    let is_written = project::start(&generator, &[])?;
     let cbindgen = std::process::Command::new("cbindgen")
         .args([
             "--quiet",
@@ -168,7 +160,7 @@ fn advisories() -> Result<bool, Error> {
         .output();
     let how = "run `cargo install --locked cargo-deny`";
     project::needs("cargo-deny", how, version)?;
-    start(&["deny", "--workspace", "check", "advisories"], &[])
+    project::start(&["deny", "--workspace", "check", "advisories"], &[])
 }
 
 #[cfg(test)]

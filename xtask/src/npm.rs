@@ -1,7 +1,8 @@
 //! `cargo xtask npm`: the npm package, in `target/npm/sampan.tgz`. `npm i` of that file is how it is tried.
 
+use crate::error::Error;
+use crate::project;
 use crate::project::PROFILE;
-use crate::{Error, project};
 use std::fs;
 use std::path::Path;
 use std::process::Command;

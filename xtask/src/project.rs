@@ -1,6 +1,6 @@
 //! The place of the checkout, cargo commands in it, the executable of Sampan, and tools of others.
 
-use crate::Error;
+use crate::error::Error;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -131,4 +131,11 @@ impl Drop for RunningServer {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// Runs a program that is a crate of its own, so that the other commands need not compile it first.
+pub(crate) fn start(command: &[&str], arguments: &[String]) -> Result<bool, Error> {
+    let mut cargo = cargo(&root());
+    let status = cargo.args(command).args(arguments).status()?;
+    Ok(status.success())
 }

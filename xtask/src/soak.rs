@@ -1,7 +1,8 @@
 //! `cargo xtask soak`: the program of the crate `soak`, on an executable that is built first unless one is given.
 //! `cargo xtask test` runs it for some seconds (`soak/tests/`).
 
-use crate::{Error, project, start};
+use crate::error::Error;
+use crate::project;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -42,5 +43,5 @@ pub(crate) fn run(options: &SoakOptions) -> Result<bool, Error> {
     }
     // The clients wait more than they compute, and the tests have built them in this profile.
     let soak = ["run", "--quiet", "--package", "sampan-soak", "--"];
-    start(&soak, &arguments)
+    project::start(&soak, &arguments)
 }

@@ -10,6 +10,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// The time between two looks at an attempt.
 const LOOK_PAUSE: Duration = Duration::from_millis(200);
 
+/// The longest time without a server that keeps the certificates: another process that shares the folder takes over
+/// with its next look.
+const UNKEPT_TIME_MAX: Duration = Duration::from_secs(10);
+
 /// A certificate and its renewal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertificateStatus {
@@ -62,11 +66,20 @@ pub enum RenewalOutcome {
 /// Has the server that keeps the certificates renew one now, and waits for the outcome.
 ///
 /// # Errors
-/// No server keeps them, or it has not answered within `time_max`.
+/// No server keeps them, or none does any more, or it has not answered within `time_max`.
 pub fn renew(
     settings: &AcmeSettings,
     domain: &str,
     time_max: Duration,
+) -> Result<RenewalOutcome, String> {
+    ask(settings, domain, time_max, UNKEPT_TIME_MAX)
+}
+
+fn ask(
+    settings: &AcmeSettings,
+    domain: &str,
+    time_max: Duration,
+    unkept_time_max: Duration,
 ) -> Result<RenewalOutcome, String> {
     if !store::is_locked(&settings.lock_file())? {
         return Err(format!(
@@ -78,7 +91,18 @@ pub fn renew(
     // The server has made the folder.
     store::replace(&request, b"")?;
     let begin = Instant::now();
+    let mut kept = begin;
     while request.exists() {
+        if store::is_locked(&settings.lock_file())? {
+            kept = Instant::now();
+        } else if kept.elapsed() > unkept_time_max {
+            store::remove(&request);
+            return Err(format!(
+                "{domain}: no server keeps the certificates of {} any more: start one with sampan run, and ask again; \
+                 the log of the one before has more",
+                settings.folder.display()
+            ));
+        }
         if begin.elapsed() > time_max {
             store::remove(&request);
             let seconds = time_max.as_secs();
@@ -95,4 +119,43 @@ pub fn renew(
         (Some(fault), _) => RenewalOutcome::Failed(fault),
         (None, None) => RenewalOutcome::Failed("there is no certificate".to_owned()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::ChallengeKind;
+
+    #[test]
+    fn a_renewal_ends_soon_after_its_server() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let settings = AcmeSettings {
+            folder: folder.path().to_owned(),
+            directory: String::new(),
+            directory_ca: None,
+            domains: vec!["a.test".to_owned()],
+            email: None,
+            profile: None,
+            external_account: None,
+            challenges: vec![ChallengeKind::Http],
+        };
+        let request = settings.request_file("a.test");
+        store::make_folder(request.parent().expect("a folder")).expect("made");
+        let server = store::try_lock(&settings.lock_file()).expect("a lock");
+        thread::scope(|scope| {
+            let asked = scope.spawn(|| {
+                let (time_max, unkept_time_max) = (Duration::from_secs(60), Duration::ZERO);
+                ask(&settings, "a.test", time_max, unkept_time_max)
+            });
+            while !request.exists() && !asked.is_finished() {
+                thread::yield_now();
+            }
+            // The server ends in the middle of the renewal.
+            drop(server);
+            let fault = asked.join().expect("no panic").expect_err("no server");
+            assert!(fault.contains("keeps the certificates of "), "{fault}");
+            assert!(fault.contains(" any more: "), "{fault}");
+        });
+        assert!(!request.exists());
+    }
 }

@@ -54,21 +54,15 @@ static CAPABILITIES: &[&Capability] = &[
     &sampan_fetch::CAPABILITY,
 ];
 
-/// The tables that capabilities have on a database server.
-static SERVER_TABLES: &[OwnTable] = &[
-    sampan_session::SERVER_TABLES,
-    sampan_jobs::SERVER_TABLES,
-    sampan_lock::SERVER_TABLES,
-    sampan_middleware::SERVER_TABLES,
-];
-
 /// Makes the tables that the server itself needs in a database on a server, where they are missing or of an earlier
 /// release. Returns the names of those that were.
 ///
 /// # Errors
 /// The server cannot be reached, or the user may not make tables: one line.
 pub fn make_server_tables(config: &DatabaseConfig) -> Result<Vec<&'static str>, String> {
-    let made = make_own_tables(config, SERVER_TABLES);
+    let tables = CAPABILITIES.iter().flat_map(|one| one.server_tables);
+    let tables: Vec<OwnTable> = tables.copied().collect();
+    let made = make_own_tables(config, &tables);
     made.map_err(|error| format!("the server's own tables: {error}"))
 }
 
@@ -215,6 +209,8 @@ pub(crate) fn loaded(context: &Context) -> Result<(), sampan_host::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sampan_project::files::SHARED;
+    use std::collections::BTreeSet;
 
     #[test]
     fn each_comes_after_those_that_it_asks() {
@@ -224,5 +220,20 @@ mod tests {
         assert!(at("session") < at("template"), "{names:?}");
         assert!(at("i18n") < at("template"), "{names:?}");
         assert_eq!(names.len(), CAPABILITIES.len());
+    }
+
+    #[test]
+    fn tables_on_a_server_have_one_owner_each() {
+        let tables = ordered().flat_map(|one| one.server_tables);
+        let names: Vec<&str> = tables.map(|table| table.name).collect();
+        let unique: BTreeSet<&str> = names.iter().copied().collect();
+        assert_eq!(names.len(), unique.len(), "{names:?}");
+        assert!(names.iter().any(|name| name.contains("jobs")), "{names:?}");
+    }
+
+    #[test]
+    fn the_folders_that_capabilities_read_are_those_that_projects_may_share() {
+        let read: BTreeSet<&str> = ordered().flat_map(|one| one.reads).copied().collect();
+        assert_eq!(read, BTreeSet::from(SHARED));
     }
 }

@@ -198,6 +198,9 @@ pub(crate) fn migrate(config: &AppConfig) -> Result<Vec<String>, String> {
                     format!("applying migration {name}, unless another process does")
                 }
                 MigrationProgress::Begins(name) => format!("applying migration {name}"),
+                MigrationProgress::Waits(name) => {
+                    format!("migration {name} waits: another process applies migrations")
+                }
                 MigrationProgress::Applied(name) => {
                     applied.push(name.to_owned());
                     format!("migration {name} applied")

@@ -21,7 +21,7 @@ use sampan_host::fetch::Fetcher;
 use sampan_host::jobs::{JobQueue, JobRuns};
 use sampan_host::{Callback, Context, Error, LocalFuture, Module, Watch};
 use sampan_http::{
-    DirectAnswer, DirectSocket, Limits, UnsentBytes, answer_directly, connect_directly,
+    ClientBytes, DirectAnswer, DirectSocket, Limits, answer_directly, connect_directly,
 };
 use sampan_project::Project;
 use sampan_serve::Dispatch;
@@ -220,7 +220,7 @@ impl LocalApp {
             place: 0,
             is_trial: false,
             generation: Arc::new(Generation::new(Arc::clone(&config), state.clone())),
-            unsent: UnsentBytes::new(&limits),
+            unsent: ClientBytes::new(&limits),
             parking: None,
             limits: Arc::clone(&limits),
             database: database.clone(),

@@ -2,6 +2,8 @@
 
 use sampan_client::certificates::{Authority, Identity, Secured, client_of, connect, trusting};
 use sampan_client::{ports, wait};
+use sampan_host::log::Level;
+use sampan_log::Logger;
 use sampan_runtime::{AppConfig, Running, Server};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -209,6 +211,53 @@ fn files_that_change_are_read_and_bad_ones_change_nothing() {
     // The certificates stay in any case, and that they are gone from the configuration needs a restart.
     assert!(reloaded.expect("reloaded").need_restart.contains(&"[tls]"));
     assert_eq!(shown().as_ref(), Some(&second.certificate));
+    assert!(server.shutdown());
+}
+
+#[test]
+fn a_reload_reads_certificates_that_have_changed() {
+    let (identity, second) = (Identity::new(&["localhost"]), Identity::new(&["localhost"]));
+    let folder = project("app.lua", LUA);
+    let logger = Logger::captured(Level::Info);
+    let (certificate, key) = (identity.certificate_file(), identity.key_file());
+    let text = format!(
+        "[server]\nlisten = \"127.0.0.1:0\"\nworkers = 1\n[tls]\ncert = {certificate:?}\nkey = {key:?}\n"
+    );
+    let config = || {
+        let mut config = AppConfig::from_text(folder.path(), &text).expect("valid");
+        config.program.logger = logger.clone();
+        config
+    };
+    let server = Server::start(config()).expect("it starts");
+    let trusted = [&identity.certificate, &second.certificate];
+    let shown = || {
+        let config = Arc::new(trusting(&trusted));
+        let mut stream = connect(server.address(), &config, "localhost");
+        let (head, _) = ask(&mut stream, "/", "localhost");
+        assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+        let chain = stream.conn.peer_certificates();
+        chain.map(|chain| chain[0].clone())
+    };
+    assert_eq!(shown().as_ref(), Some(&identity.certificate));
+    identity.overwrite_with(&second);
+    server.reloader().reload(config()).expect("reloaded");
+    assert_eq!(shown().as_ref(), Some(&second.certificate));
+    std::fs::write(identity.key_file(), "no key").expect("written");
+    server.reloader().reload(config()).expect("reloaded");
+    assert_eq!(shown().as_ref(), Some(&second.certificate));
+    let log = logger.lines();
+    assert!(
+        log.contains("the certificates have been read again"),
+        "{log}"
+    );
+    let line = log
+        .lines()
+        .find(|line| line.contains("that were read before go on"));
+    let line = line.unwrap_or_else(|| panic!("{log}"));
+    assert!(
+        line.contains("[tls] ") && line.contains("key.pem"),
+        "{line}"
+    );
     assert!(server.shutdown());
 }
 

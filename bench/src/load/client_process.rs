@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::task::LocalSet;
 
-use crate::Error;
+use crate::error::Error;
 use crate::peers::children::Child;
 
 /// The line that a client process prints once it is ready.

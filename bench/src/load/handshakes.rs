@@ -15,7 +15,7 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, HandshakeKind, StreamOwned};
 
 use super::{LoadResult, output_of};
-use crate::Error;
+use crate::error::Error;
 use crate::peers::certificate::{self, NAME};
 use crate::peers::placement::Placement;
 use crate::routes::Route;
@@ -94,7 +94,7 @@ struct Client {
 
 impl Client {
     fn new(server: SocketAddr, resumes: bool) -> Result<Self, String> {
-        let mut config = certificate::client(&crate::root())?;
+        let mut config = certificate::client(&crate::checkout::root())?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         if !resumes {
             config.resumption = Resumption::disabled();

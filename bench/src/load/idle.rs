@@ -11,7 +11,7 @@ use clap::Args;
 use rustls::{ClientConnection, StreamOwned};
 
 use super::client_process::{ClientProcess, READY, told};
-use crate::Error;
+use crate::error::Error;
 use crate::peers::certificate::{self, NAME};
 use crate::peers::placement::with_files;
 use crate::peers::target::{Protocol, Target};
@@ -38,7 +38,7 @@ pub(crate) struct IdleClient {
 pub(crate) fn idle_client(options: &IdleClient) -> Result<bool, Error> {
     let held = match options.tls {
         true => {
-            let config = Arc::new(certificate::client(&crate::root())?);
+            let config = Arc::new(certificate::client(&crate::checkout::root())?);
             hold(options.connections, || secured(options.address, &config))
         }
         false => hold(options.connections, || plain(options.address)),

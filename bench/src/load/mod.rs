@@ -1,6 +1,7 @@
 //! The load: `sampan bench`, on the processors of the load.
 
 mod client_process;
+pub(crate) mod collector;
 pub(crate) mod h2load;
 pub(crate) mod handshakes;
 pub(crate) mod idle;

@@ -13,7 +13,7 @@ use tokio::io::AsyncReadExt;
 
 use super::client_process::{ClientProcess, READY, serve_on_runtime};
 use super::websocket::{accepted, handshake, text_frame};
-use crate::Error;
+use crate::error::Error;
 use crate::peers::placement::Placement;
 
 /// The path of the room.

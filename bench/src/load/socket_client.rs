@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 use super::LoadResult;
 use super::client_process::{READY, serve_on_runtime};
 use super::websocket::{accepted, handshake, text_at, text_frame};
-use crate::Error;
+use crate::error::Error;
 
 /// The text that a server of `/publish` sends to a socket once it is subscribed.
 const SUBSCRIBED: &str = "subscribed";

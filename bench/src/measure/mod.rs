@@ -2,6 +2,7 @@
 
 pub(crate) mod before;
 pub(crate) mod case;
+pub(crate) mod cost;
 pub(crate) mod figures;
 pub(crate) mod idle_memory;
 pub(crate) mod machine;

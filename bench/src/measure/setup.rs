@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::before::TwinComparison;
+use super::cost::{Arguments, MeasuredPart};
 use super::{Runner, Skipped, before, machine};
-use crate::Error;
+use crate::error::Error;
 use crate::peers::install::{self, Installer};
 use crate::peers::placement::Placement;
 use crate::peers::server::PeerServer;
@@ -22,6 +24,9 @@ pub(crate) struct SuiteOptions {
     /// Measure only ours, each in turn with this older executable of Sampan, and print what changed
     #[arg(long, value_name = "EXECUTABLE")]
     pub(crate) before: Option<PathBuf>,
+    /// Measure only ours, each in turn with this part and without it, and print what it costs
+    #[arg(long, value_name = "PART", conflicts_with = "before")]
+    cost: Option<MeasuredPart>,
     /// Write the results to this folder
     #[arg(long, value_name = "DIR", default_value = "bench/results")]
     out: PathBuf,
@@ -44,15 +49,16 @@ pub(crate) struct Setup {
 impl SuiteOptions {
     /// Gets peers onto this machine, unless told not to.
     pub(crate) fn installer(&self) -> Installer {
-        Installer::new(&crate::root(), !self.no_install)
+        Installer::new(&crate::checkout::root(), !self.no_install)
     }
 
     /// For the benchmarks of libraries, of which there is no older executable.
     ///
     /// # Errors
     ///
-    /// When one was named.
+    /// When one was named, or `--cost`.
     pub(crate) fn refuse_before(&self) -> Result<(), Error> {
+        self.refuse_cost()?;
         match self.before {
             Some(_) => {
                 Err("--before compares executables, and this benchmark measures libraries".into())
@@ -61,13 +67,42 @@ impl SuiteOptions {
         }
     }
 
+    /// For the benchmarks that do not compare servers on routes.
+    ///
+    /// # Errors
+    ///
+    /// When `--cost` was given.
+    pub(crate) fn refuse_cost(&self) -> Result<(), Error> {
+        match self.cost {
+            Some(_) => Err("--cost compares routes: use it with `hello` or `db`".into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the comparison of ours with itself that is wanted in place of one with other servers.
+    pub(crate) fn comparison(&self) -> Option<TwinComparison> {
+        let before = self.before.as_ref().map(|_| before::BEFORE);
+        before.or_else(|| self.cost.map(MeasuredPart::comparison))
+    }
+
+    fn twins(&self) -> Result<Option<Twins<'_>>, Error> {
+        Ok(match (&self.before, self.cost) {
+            (Some(program), _) => Some(Twins::Older(program)),
+            (None, Some(cost)) => {
+                let [without, with] = cost.arguments()?;
+                Some(Twins::Settings { without, with })
+            }
+            (None, None) => None,
+        })
+    }
+
     /// Installs those of `peers` that are named, or all.
     ///
     /// # Errors
     ///
     /// When taskset is missing, our executable does not build, or a folder cannot be made.
     pub(crate) fn prepare(&self, peers: &'static [Peer], only: &[String]) -> Result<Setup, Error> {
-        self.prepare_beside(peers, only, self.before.as_deref())
+        self.prepare_beside(peers, only, self.twins()?)
     }
 
     /// As [`SuiteOptions::prepare`], for a benchmark that measures everything, and beside an older executable only some.
@@ -87,7 +122,7 @@ impl SuiteOptions {
         &self,
         peers: &'static [Peer],
         only: &[String],
-        before: Option<&Path>,
+        twins: Option<Twins<'_>>,
     ) -> Result<Setup, Error> {
         if install::find("taskset").is_none() {
             return Err(
@@ -96,14 +131,14 @@ impl SuiteOptions {
             );
         }
         let busy = machine::warn_if_busy();
-        let root = crate::root();
+        let root = crate::checkout::root();
         let installer = self.installer();
         // It also makes the load.
         installer.sampan_program()?;
         let (folder, logs) = (installer.folder(), installer.folder().join("logs"));
         fs::create_dir_all(&logs)?;
         let mut skipped = Vec::new();
-        let installed = install_all(&installer, peers, only, before, &mut skipped);
+        let installed = install_all(&installer, peers, only, twins.as_ref(), &mut skipped);
         Ok(Setup {
             out: root.join(&self.out),
             root,
@@ -160,23 +195,46 @@ impl Setup {
     }
 }
 
-/// Installs the peers that were asked for, all by default. Beside an older Sampan only ours are measured, each with its
-/// older twin after it.
+/// The two servers of ours that are compared in place of others.
+enum Twins<'a> {
+    /// An older executable.
+    Older(&'a Path),
+    /// One executable with two sets of arguments.
+    Settings { without: Arguments, with: Arguments },
+}
+
+impl Twins<'_> {
+    /// Returns the twin of one of ours, which gets its own arguments.
+    fn of(&self, peer: &Peer, ours: &mut Installed) -> (&'static Peer, Installed) {
+        match self {
+            Self::Older(program) => before::twin(peer, ours, program),
+            Self::Settings { without, with } => {
+                let mut twin = ours.clone();
+                twin.arguments.extend_from_slice(without);
+                ours.arguments.extend_from_slice(with);
+                before::named_twin(peer, twin, "without")
+            }
+        }
+    }
+}
+
+/// Installs the peers that were asked for, all by default. Beside twins only ours are measured, each with its twin
+/// after it.
 fn install_all(
     installer: &Installer,
     peers: &'static [Peer],
     only: &[String],
-    before: Option<&Path>,
+    twins: Option<&Twins<'_>>,
     skipped: &mut Vec<Skipped>,
 ) -> Vec<(&'static Peer, Installed)> {
     let wanted = |peer: &&Peer| only.is_empty() || only.iter().any(|id| id == peer.id);
-    let ours = |peer: &&Peer| before.is_none() || peer.is_executable();
+    let ours = |peer: &&Peer| twins.is_none() || peer.is_executable();
     let wanted: Vec<&'static Peer> = peers.iter().filter(wanted).filter(ours).collect();
     let mut installed = Vec::new();
     for peer in wanted {
         match installer.install(peer) {
-            Ok(ready) => {
-                let twin = before.map(|program| before::twin(peer, &ready, program));
+            Ok(mut ready) => {
+                let twin = twins.map(|twins| twins.of(peer, &mut ready));
                 installed.push((peer, ready));
                 installed.extend(twin);
             }

@@ -45,11 +45,14 @@ impl Installed {
         let Some((from, to)) = &self.configuration else {
             return Ok(());
         };
-        let [certificate, key] = certificate::files(&crate::root());
+        let [certificate, key] = certificate::files(&crate::checkout::root());
         let mut text = std::fs::read_to_string(from)?
             .replace("@PORT@", &port.to_string())
             .replace("@THREADS@", &threads.to_string())
-            .replace("@FILES@", &files(&crate::root()).display().to_string())
+            .replace(
+                "@FILES@",
+                &files(&crate::checkout::root()).display().to_string(),
+            )
             .replace("@CERTIFICATE@", &certificate.display().to_string())
             .replace("@KEY@", &key.display().to_string())
             .replace("@MODULES@", NGINX_MODULES);

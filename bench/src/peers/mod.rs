@@ -265,7 +265,7 @@ impl Peer {
             .args(&installed.arguments)
             .envs(installed.variables.iter().cloned())
             .current_dir(&installed.folder);
-        let [certificate, key] = certificate::files(&crate::root());
+        let [certificate, key] = certificate::files(&crate::checkout::root());
         match self.kind {
             PeerKind::Sampan(_) | PeerKind::NodeRun(_) | PeerKind::BunRun(_) => {
                 command.args([
@@ -302,13 +302,15 @@ impl Peer {
                 command
                     .env("PORT", port.to_string())
                     .env("THREADS", threads.to_string())
-                    .env("FILES", files(&crate::root()))
+                    .env("FILES", files(&crate::checkout::root()))
                     .env("CERTIFICATE", &certificate)
                     .env("KEY", &key)
-                    .env("SCRIPT", crate::root().join(SCRIPT))
+                    .env("SCRIPT", crate::checkout::root().join(SCRIPT))
                     .env(
                         "SOURCES",
-                        crate::root().join("bench/peers").join(self.folder),
+                        crate::checkout::root()
+                            .join("bench/peers")
+                            .join(self.folder),
                     )
                     .env("PEER", self.id);
                 command
@@ -320,7 +322,7 @@ impl Peer {
                     command
                         .env("DB", storage.file())
                         .env("SCHEMA", storage.schema())
-                        .env("NUMBERS", crate::root().join(NUMBERS))
+                        .env("NUMBERS", crate::checkout::root().join(NUMBERS))
                         .env("SYNCHRONOUS", storage.durability.pragma());
                 }
             }
@@ -335,7 +337,7 @@ mod tests {
 
     #[test]
     fn every_peer_has_its_files() {
-        let root = crate::root();
+        let root = crate::checkout::root();
         let all = ALL_PEERS.iter().copied().flatten();
         let has_files = |peer: &&Peer| {
             !matches!(

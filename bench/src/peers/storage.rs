@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn the_schema_is_there() {
-        let root = crate::root();
+        let root = crate::checkout::root();
         let folder = tempfile::tempdir().expect("a folder");
         let storage =
             BenchStorage::new(&root, folder.path(), Durability::Full).expect("it is made");

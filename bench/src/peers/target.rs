@@ -65,7 +65,7 @@ impl From<SocketAddr> for Target {
 
 /// A client that trusts the certificate of the measured servers and speaks HTTP/1.1.
 fn tls_client() -> io::Result<ClientConfig> {
-    let mut config = certificate::client(&crate::root()).map_err(io::Error::other)?;
+    let mut config = certificate::client(&crate::checkout::root()).map_err(io::Error::other)?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(config)
 }

@@ -9,7 +9,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::Error;
+use crate::error::Error;
 use crate::measure::figures::Figure;
 use crate::measure::setup::{self, Setup};
 use crate::measure::{DatabaseFigures, Sample, Series, Skipped, machine};

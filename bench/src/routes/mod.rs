@@ -661,7 +661,7 @@ mod tests {
 
     #[test]
     fn the_other_server_has_the_item() {
-        let file = crate::root().join("bench/peers/origin/nginx.conf");
+        let file = crate::checkout::root().join("bench/peers/origin/nginx.conf");
         let configuration = std::fs::read_to_string(file).expect("a configuration");
         assert!(configuration.contains(&format!("return 200 '{ITEM}'")));
         assert!(serde_json::from_str::<Value>(ITEM).is_ok());

@@ -5,7 +5,7 @@
 
 use clap::Args;
 
-use crate::Error;
+use crate::error::Error;
 use crate::load::load;
 use crate::measure::before;
 use crate::measure::case::{CONNECTIONS, LoadCase};
@@ -68,8 +68,8 @@ pub(crate) fn db(options: &DbOptions) -> Result<bool, Error> {
     let mut setup = options.suite.prepare(DB_PEERS, &options.only)?;
     let (rounds, seconds) = (options.rounds, options.seconds);
     let series = run(&mut setup, &cases(options), rounds, seconds);
-    if options.suite.before.is_some() {
-        return Ok(before::print(&series));
+    if let Some(comparison) = options.suite.comparison() {
+        return Ok(before::print(&series, comparison));
     }
     let ratios = targets::judge(targets::DB, &series, 1);
     report::finish(

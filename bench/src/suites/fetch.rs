@@ -1,7 +1,7 @@
 //! `cargo xtask bench fetch`: the routes of examples/bench_fetch, which ask another server.
 
 use super::side_by_side::{SideBySide, SideOptions};
-use crate::Error;
+use crate::error::Error;
 use crate::measure::ExtraCases;
 use crate::measure::setup::Setup;
 use crate::peers::placement::Placement;

@@ -5,7 +5,7 @@ use clap::builder::PossibleValuesParser;
 
 use super::db;
 use super::side_by_side::RoundOptions;
-use crate::Error;
+use crate::error::Error;
 use crate::measure::case::{CONNECTIONS, LoadCase, MANY_CONNECTIONS};
 use crate::measure::setup::{self, Setup};
 use crate::measure::{ExtraCases, MeasurementPlan, Series};

@@ -4,7 +4,7 @@
 use clap::Args;
 
 use super::side_by_side::{SideBySide, SideOptions};
-use crate::Error;
+use crate::error::Error;
 use crate::measure::Skipped;
 use crate::measure::figures::{Figure, Subject};
 use crate::measure::setup::Setup;

@@ -28,7 +28,7 @@ pub(crate) use static_files::{Static, static_files};
 pub(crate) use stream::{StreamOptions, stream};
 pub(crate) use wire::{H2, Tls, WireOptions, Ws, h2, tls, ws};
 
-use crate::Error;
+use crate::error::Error;
 use crate::measure::ExtraCases;
 use crate::peers::{GOLUA_PEERS, LIMIT_PEERS, Peer, TEMPLATE_PEERS};
 use crate::report::targets::{self, RatioTarget};

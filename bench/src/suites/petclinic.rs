@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::Error;
+use crate::error::Error;
 use crate::load::{self, LoadResult};
 use crate::measure::before;
 use crate::measure::case::LoadCase;
@@ -106,8 +106,8 @@ pub(crate) fn petclinic(options: &PetClinicOptions) -> Result<bool, Error> {
         sample(server, round, || load(server, one.case, options.seconds))
     });
     drop(running);
-    if options.suite.before.is_some() {
-        return Ok(before::print(&series));
+    if let Some(comparison) = options.suite.comparison() {
+        return Ok(before::print(&series, comparison));
     }
     let threads = format!("{THREADS}; {}", placement.describe());
     let (seconds, count) = (options.seconds, options.rounds);

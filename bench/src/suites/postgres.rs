@@ -6,7 +6,7 @@
 use clap::Args;
 
 use super::db::{WARM_UP_SECONDS, audit};
-use crate::Error;
+use crate::error::Error;
 use crate::load::load;
 use crate::measure::case::{CONNECTIONS, LoadCase};
 use crate::measure::setup::{self, Setup, SuiteOptions};
@@ -93,8 +93,8 @@ pub(crate) fn postgres(options: &PostgresOptions) -> Result<bool, Error> {
     let conditions = bench.conditions(&about);
     drop(bench);
     setup.skipped.append(&mut skipped);
-    if options.suite.before.is_some() {
-        return Ok(before::print(&series));
+    if let Some(comparison) = options.suite.comparison() {
+        return Ok(before::print(&series, comparison));
     }
     let ratios = targets::judge(&targets::postgres(), &series, options.workers);
     report::finish(

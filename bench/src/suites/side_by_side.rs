@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use clap::Args;
 
-use crate::Error;
+use crate::error::Error;
 use crate::measure::case::CONNECTIONS;
 use crate::measure::figures::Figure;
 use crate::measure::setup::{self, Setup, SuiteOptions};
@@ -58,7 +58,7 @@ pub(crate) struct RoundOptions {
 }
 
 impl<S: SideBySide> SideOptions<S> {
-    /// Measures servers with one thread each, and writes the report; with `--before` prints what has changed. `false`
+    /// Measures servers with one thread each, and writes the report; with `--before` or `--cost` prints ratios. `false`
     /// if nothing could be measured.
     ///
     /// # Errors
@@ -97,8 +97,8 @@ impl<S: SideBySide> SideOptions<S> {
         let placement = Placement::here(threads as usize);
         let _beside = beside(&mut setup, &placement)?;
         let series = self.measure(&mut setup, &placement, threads);
-        if self.shared.suite.before.is_some() {
-            return Ok(before::print(&series));
+        if let Some(comparison) = self.shared.suite.comparison() {
+            return Ok(before::print(&series, comparison));
         }
         let figures = figures(&mut setup);
         let (seconds, rounds) = (self.shared.seconds, self.shared.rounds);
@@ -121,7 +121,7 @@ impl<S: SideBySide> SideOptions<S> {
             threads,
             rounds: self.shared.rounds,
             seconds: self.shared.seconds,
-            renew: self.shared.suite.before.is_some().then_some(&renew),
+            renew: self.shared.suite.comparison().is_some().then_some(&renew),
             extra: S::EXTRA,
             shown: &[],
         };

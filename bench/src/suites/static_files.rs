@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::side_by_side::{SideBySide, SideOptions};
-use crate::Error;
+use crate::error::Error;
 use crate::peers::storage::files;
 use crate::peers::{Peer, STATIC_PEERS};
 use crate::report::targets::{self, RatioTarget};
@@ -25,7 +25,7 @@ impl SideBySide for Static {
 ///
 /// As [`SideOptions::run`].
 pub(crate) fn static_files(options: &SideOptions<Static>) -> Result<bool, Error> {
-    write_files(&files(&crate::root()))?;
+    write_files(&files(&crate::checkout::root()))?;
     options.run()
 }
 

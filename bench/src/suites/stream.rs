@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::Error;
+use crate::error::Error;
 use crate::load::transfers::transfers;
 use crate::measure::before;
 use crate::measure::case::LoadCase;
@@ -67,8 +67,8 @@ pub(crate) fn stream(options: &StreamOptions) -> Result<bool, Error> {
         })
     });
     drop(runners);
-    if options.suite.before.is_some() {
-        return Ok(before::print(&series));
+    if let Some(comparison) = options.suite.comparison() {
+        return Ok(before::print(&series, comparison));
     }
     let (seconds, count) = (options.seconds, options.rounds);
     let threads = format!("1; {}", placement.describe());

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::side_by_side::{SideBySide, SideOptions};
-use crate::Error;
+use crate::error::Error;
 use crate::load::{h2load, handshakes};
 use crate::measure::figures::Figure;
 use crate::measure::setup::Setup;
@@ -78,7 +78,7 @@ pub(crate) struct WireOptions<S: SideBySide> {
 ///
 /// As [`SideOptions::run`], or when no certificate can be made.
 pub(crate) fn tls(options: &WireOptions<Tls>) -> Result<bool, Error> {
-    certificate::make(&crate::root())?;
+    certificate::make(&crate::checkout::root())?;
     options.run(&[("memory of idle connections", idle_memory::of_tls)])
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn tls(options: &WireOptions<Tls>) -> Result<bool, Error> {
 ///
 /// As [`tls`], or when h2load cannot be installed.
 pub(crate) fn h2(options: &SideOptions<H2>) -> Result<bool, Error> {
-    certificate::make(&crate::root())?;
+    certificate::make(&crate::checkout::root())?;
     options.shared.suite.installer().h2load()?;
     options.run()
 }

@@ -1,6 +1,8 @@
 //! The capability: the project's secret keys, and the sealer that other capabilities ask for.
 
-use crate::{KeySealer, MODULE, SECTION, SecretKeys};
+use crate::MODULE;
+use crate::keys::{KeySealer, SecretKeys};
+use crate::settings::SECTION;
 use sampan_host::capability::{IsolateSetup, ProcessSetup};
 use sampan_host::{AllSettings, Capability, Error, sealer};
 use std::rc::Rc;

@@ -1,7 +1,7 @@
 //! AES-256-GCM: by the project's keys, or by a key of the script.
 
-use crate::bytes_of;
-use crate::{keys, options};
+use crate::keys;
+use crate::options::{self, bytes_of};
 use aws_lc_rs::aead::{AES_256_GCM, LessSafeKey, UnboundKey};
 use sampan_host::{Args, Context, Error, Value, clock, sealer};
 

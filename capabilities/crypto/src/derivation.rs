@@ -5,7 +5,8 @@ use crate::limits::{
     DERIVATION_THREADS_MAX, DERIVATIONS_WAITING_MAX, HKDF_BLOCKS_MAX, KDF_INPUT_BYTES_MAX,
     PBKDF2_BYTES_MAX, PBKDF2_ITERATIONS_MAX,
 };
-use crate::{bytes_of, names, options};
+use crate::names;
+use crate::options::{self, bytes_of};
 use aws_lc_rs::{hkdf, pbkdf2};
 use sampan_host::low_priority::{LongWork, LowPriorityThreads};
 use sampan_host::{Args, Context, Error, LocalFuture, Value};

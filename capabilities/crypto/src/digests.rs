@@ -1,6 +1,7 @@
 //! Digests, HMAC, and comparison in constant time.
 
-use crate::{bytes_of, names};
+use crate::names;
+use crate::options::bytes_of;
 use aws_lc_rs::digest::{self, Algorithm};
 use aws_lc_rs::{constant_time, hmac as mac};
 use md5::{Digest, Md5};

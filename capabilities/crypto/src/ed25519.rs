@@ -1,13 +1,14 @@
 //! Signatures by Ed25519, RFC 8032. Keys are PEM texts, or the 32 bytes of the RFC.
 
 use crate::keys::no_random_numbers;
-use crate::{bytes_of, pem};
+use crate::options::bytes_of;
+use crate::pem;
 use aws_lc_rs::encoding::{AsDer, PublicKeyX509Der};
 use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, KeyPair, ParsedPublicKey};
 use sampan_host::{Args, Cell, Error, Rows, Value};
 
 /// The number of bytes that a key has in the words of the RFC.
-const KEY_BYTES: usize = 32;
+pub(crate) const KEY_BYTES: usize = 32;
 
 pub(crate) fn keypair() -> Result<Value, Error> {
     let pair = Ed25519KeyPair::generate().map_err(|_| no_random_numbers())?;

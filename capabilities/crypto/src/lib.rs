@@ -24,7 +24,8 @@ pub use capability::CAPABILITY;
 pub use keys::{KeySealer, SecretKeys};
 pub use settings::SECTION;
 
-use sampan_host::{FunctionKind, Module, Param, Type, Value, param, row};
+use requests::{WEBHOOK_OPTIONS, WEBHOOK_SCHEME, WEBHOOK_SECRETS};
+use sampan_host::{FunctionKind, Module, Param, Type, param, row};
 
 /// The `crypto` table.
 pub static MODULE: Module = Module {
@@ -212,16 +213,6 @@ pub static MODULE: Module = Module {
     ..Module::EMPTY
 };
 
-const WEBHOOK_SCHEME: Param = param!("scheme": Type::Text,
-    "`\"stripe\"`, `\"github\"`, or `\"standard\"` for Standard Webhooks, which many services use.");
-
-const WEBHOOK_SECRETS: Param = param!("secrets": Type::Any,
-    "The secret of the webhook, or a list of secrets while they are replaced.");
-
-const WEBHOOK_OPTIONS: Param = param!("options"? Type::Map,
-    "`tolerance`: by how many seconds the time of the webhook may differ, before or after; 300 unless given. GitHub's \
-     webhooks have no time.");
-
 const SIGNATURE_ALGORITHM: Param = param!("algorithm": Type::Text,
     "`RS256`, `RS384`, `RS512`, `PS256`, `PS384`, `PS512`, `ES256`, `ES384`, `ES512` or `EdDSA`.");
 
@@ -248,15 +239,6 @@ const EXTRA: Param = param!("extra"? Type::Bytes,
     "Bytes that are not part of the result, but must be the same again to decrypt.");
 
 const COUNT: Param = param!("count": Type::Int, "The number of bytes: 1 to 65536.");
-
-/// The bytes of an argument of [`Type::Bytes`].
-pub(crate) fn bytes_of(value: Value) -> Vec<u8> {
-    match value {
-        Value::Text(text) => text.into_bytes(),
-        Value::Bytes(bytes) => bytes,
-        _ => Vec::new(),
-    }
-}
 
 /// The bytes of hexadecimal digits, for vectors of tests.
 #[cfg(test)]

@@ -26,6 +26,8 @@ pub(crate) const JWT_SECRET_BYTES_MIN: usize = 32;
 pub(crate) const WEBHOOK_SECRETS_MAX: usize = 16;
 /// The most signatures of one webhook that are looked at.
 pub(crate) const WEBHOOK_SIGNATURES_MAX: usize = 32;
+/// The most signatures by Ed25519 of one webhook that are looked at. Each takes a digest of the whole body.
+pub(crate) const WEBHOOK_PUBLIC_SIGNATURES_MAX: usize = 4;
 /// The most that the time of a webhook may differ, in seconds: one day.
 pub(crate) const WEBHOOK_TOLERANCE_SECONDS_MAX: f64 = 86_400.0;
 /// The largest number of an RSA key in a JWK, in bytes: 8192 bits.

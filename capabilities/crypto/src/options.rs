@@ -1,4 +1,4 @@
-//! Options as scripts give them.
+//! Options and bytes as scripts give them.
 
 use sampan_host::names::snake_case;
 use sampan_host::{Error, Value, refusals};
@@ -17,4 +17,13 @@ pub(crate) fn members(given: Value, known: &[&str]) -> Result<Vec<(String, Value
         }
     };
     members.into_iter().map(named).collect()
+}
+
+/// Returns the bytes of an argument of [`Type::Bytes`](sampan_host::Type::Bytes).
+pub(crate) fn bytes_of(value: Value) -> Vec<u8> {
+    match value {
+        Value::Text(text) => text.into_bytes(),
+        Value::Bytes(bytes) => bytes,
+        _ => Vec::new(),
+    }
 }

@@ -1,6 +1,6 @@
 //! The methods that requests get.
 
-use crate::{WEBHOOK_OPTIONS, WEBHOOK_SCHEME, WEBHOOK_SECRETS, cookie, webhooks};
+use crate::{cookie, webhooks};
 use sampan_host::{Function, FunctionKind, Param, Type, param, row};
 
 /// The methods.
@@ -35,3 +35,17 @@ pub(crate) static METHODS: &[Function] = &[
 ];
 
 const NAME: Param = param!("name": Type::Text, "The name of the cookie.");
+
+/// The parameter for the form of a webhook's signature.
+pub(crate) const WEBHOOK_SCHEME: Param = param!("scheme": Type::Text,
+    "`\"stripe\"`, `\"github\"`, or `\"standard\"` for Standard Webhooks, which many services use.");
+
+/// The parameter for the secrets of a webhook.
+pub(crate) const WEBHOOK_SECRETS: Param = param!("secrets": Type::Any,
+    "The secret of the webhook, or a list of secrets while they are replaced. For `\"standard\"` a secret (`whsec_`) \
+     or a public key (`whpk_`).");
+
+/// The parameter for the options of a check of a webhook.
+pub(crate) const WEBHOOK_OPTIONS: Param = param!("options"? Type::Map,
+    "`tolerance`: by how many seconds the time of the webhook may differ, before or after; 300 unless given. GitHub's \
+     webhooks have no time.");

@@ -301,6 +301,9 @@ fn read_elsewhere(
         if let (Some(meter), Some(params)) = (meter, shown) {
             meter.ran(&sql, &params, begun);
         }
+        if let Some(begun) = begun {
+            db.0.database.slow_statements.note(&sql, begun.elapsed());
+        }
         let rows = rows?;
         foresee(&db, route, |large| large.note(&sql, &rows));
         Ok(wrap(rows))

@@ -93,6 +93,15 @@ impl AppDatabase {
         }
     }
 
+    /// Has a registry ask for the statements that took long.
+    pub fn measure_statements(&self, registry: &Registry) {
+        let statements = match self {
+            Self::Sqlite(database) => Arc::clone(&database.slow_statements),
+            Self::Postgres(database) => Arc::clone(&database.slow_statements),
+        };
+        registry.collect(move |readings| statements.read(readings));
+    }
+
     /// Closes it in good order.
     pub fn shutdown(&self) {
         match self {

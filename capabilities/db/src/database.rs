@@ -8,6 +8,7 @@ use crate::group_commit::writer::{Refused, WriterHandover};
 use crate::page_log::follower::LogFollower;
 use crate::read_pool::large::LargeResults;
 use crate::read_pool::readers::Readers;
+use crate::slow_statements::SlowStatements;
 use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::error::{ErrorCode, StatementError};
 use crate::sqlite::file::Lookout;
@@ -35,6 +36,8 @@ pub struct Database {
     opening: Mutex<()>,
     /// Commits of this process so far, counted before their requests are notified.
     pub(crate) commits: AtomicU64,
+    /// The statements that took long, where time is measured.
+    pub(crate) slow_statements: Arc<SlowStatements>,
     report: ReportLine,
     repeated: Mutex<Repeated>,
     uses: Mutex<HashMap<(u32, bool), Arc<RouteUse>>>,
@@ -79,6 +82,7 @@ impl Database {
             opened: OnceLock::new(),
             opening: Mutex::default(),
             commits: AtomicU64::new(0),
+            slow_statements: Arc::default(),
             report,
             repeated: Mutex::default(),
             uses: Mutex::default(),

@@ -18,6 +18,7 @@ mod postgres;
 mod read_pool;
 mod restore;
 mod running;
+mod slow_statements;
 mod sql_policy;
 mod sqlite;
 #[cfg(test)]
@@ -36,7 +37,11 @@ pub use postgres::own_tables::make_own_tables;
 pub use postgres::test_databases::TestDatabases;
 pub use postgres::worker::PostgresDb;
 pub use restore::RestorePoint;
-pub use rusqlite::version as sqlite_version;
+
+/// Returns the version of the SQLite that is built in, such as `3.50.2`.
+pub fn sqlite_version() -> &'static str {
+    rusqlite::version()
+}
 
 /// The database of an app. The server opens it itself, so it has no hooks.
 pub static CAPABILITY: sampan_host::Capability = sampan_host::Capability {

@@ -42,6 +42,8 @@ const CREATE: &str = "CREATE TABLE IF NOT EXISTS _sampan_migrations(
 pub enum MigrationProgress<'a> {
     /// The migration is about to be applied, which may take long.
     Begins(&'a str),
+    /// Another process applies migrations, perhaps this one: the migration has to wait for it.
+    Waits(&'a str),
     /// The migration stays applied, even if a later one fails.
     Applied(&'a str),
 }
@@ -90,7 +92,7 @@ pub(crate) struct Applied {
 }
 
 /// Applies all migrations that have not been applied. Where two processes do so at once, the second waits for the
-/// first, at most `busy_millis_max` for each file.
+/// first: at most `busy_millis_max` for each file of SQLite, and at most an hour on a server.
 ///
 /// # Errors
 /// Files and database do not fit together, or a migration fails. Of the one that failed nothing is applied; those
@@ -123,14 +125,16 @@ pub fn run(
         ..MigrationReport::default()
     };
     for file in pending {
-        let mut begins = || tell(MigrationProgress::Begins(&file.name));
         let is_new = match &server {
             Some(server) => {
-                begins();
-                server.apply(file)?
+                tell(MigrationProgress::Begins(&file.name));
+                server.apply(file, &mut || tell(MigrationProgress::Waits(&file.name)))?
             }
-            // A connection of its own, so that no PRAGMA of one migration holds in the next.
-            None => apply(&open(config)?, config, file, &mut begins)?,
+            None => {
+                let mut begins = || tell(MigrationProgress::Begins(&file.name));
+                // A connection of its own, so that no PRAGMA of one migration holds in the next.
+                apply(&open(config)?, config, file, &mut begins)?
+            }
         };
         if is_new {
             tell(MigrationProgress::Applied(&file.name));

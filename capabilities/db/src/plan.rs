@@ -1,11 +1,13 @@
 //! Query plans, in plain words.
 //!
 //! SQLite's own words are in <https://www.sqlite.org/eqp.html>. They are not a stable interface, so a step that is not
-//! known here is shown as SQLite tells it.
+//! known here is shown as SQLite tells it. A plan of PostgreSQL is shown in the words of its `EXPLAIN`.
 
 use crate::config::DatabaseConfig;
+use crate::postgres::database::PostgresDatabase;
 use rusqlite::{Connection, OpenFlags};
-use sampan_host::Error;
+use sampan_host::{Cell, Error, Value};
+use sampan_postgres::{PostgresClient, RowLimits, server_sql};
 use std::fmt;
 
 /// A step of a plan.
@@ -17,7 +19,7 @@ pub struct PlanStep {
     pub words: String,
     /// The advice that would make it faster, if there is something.
     pub hint: Option<String>,
-    /// The step as SQLite tells it.
+    /// The step as the database tells it.
     pub sqlite: String,
 }
 
@@ -38,11 +40,44 @@ impl fmt::Display for PlanStep {
 /// # Errors
 /// The database cannot be opened, or the statement is none of it.
 pub fn explain(config: &DatabaseConfig, sql: &str) -> Result<Vec<PlanStep>, Error> {
-    config.check_file("run EXPLAIN there")?;
+    if config.is_postgres() {
+        return steps_on_server(config, sql);
+    }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let sqlite = Connection::open_with_flags(&config.path, flags);
     let plan = sqlite.and_then(|sqlite| steps(&sqlite, sql));
     plan.map_err(|error| Error::script(crate::sqlite::error::words(&error)))
+}
+
+/// The plan of a statement on a server, for any values of its parameters.
+fn steps_on_server(config: &DatabaseConfig, sql: &str) -> Result<Vec<PlanStep>, Error> {
+    let (text, params) = server_sql(sql).map_err(Error::script)?;
+    let prepare =
+        format!("SET LOCAL plan_cache_mode = force_generic_plan; PREPARE sampan_plan AS {text}");
+    let values = match params.len() {
+        0 => String::new(),
+        count => format!("({})", vec!["NULL"; count].join(", ")),
+    };
+    let explain = format!("EXPLAIN EXECUTE sampan_plan{values}");
+    let database = PostgresDatabase::new(config.clone())?;
+    // The connection is one of its own, so the prepared statement ends with it.
+    let rows = database.in_place(async move |client: PostgresClient| {
+        let transaction = client.begin().await?;
+        transaction.script(&prepare).await?;
+        let limits = RowLimits::default();
+        transaction.query(&explain, &Value::Null, limits).await
+    })?;
+    let lines = (0..rows.len()).filter_map(|row| match rows.cell(row, 0) {
+        Cell::Text(line) => Some(line.to_owned()),
+        _ => None,
+    });
+    let steps = lines.map(|line| PlanStep {
+        depth: 0,
+        words: line.clone(),
+        hint: None,
+        sqlite: line,
+    });
+    Ok(steps.collect())
 }
 
 /// The statement in one that begins with `EXPLAIN` or `EXPLAIN QUERY PLAN`.

@@ -2,7 +2,9 @@
 
 use crate::settings::check;
 use crate::{Durability, FORMS, FilesConfig, MODULE, SECTION, SPOOLED_FILES_MAX, Storage};
-use sampan_host::capability::{IsolateSetup, ProcessSetup, ProjectSettings, Shared, WrittenFolder};
+use sampan_host::capability::{
+    IsolateSetup, ProcessSetup, ProjectSettings, Shared, TempFolder, WrittenFolder,
+};
 use sampan_host::{Capability, Error};
 use std::sync::Arc;
 
@@ -21,6 +23,13 @@ pub static CAPABILITY: Capability = Capability {
             name: STORAGE,
             path: config(settings).storage,
         }]
+    },
+    temp_folders: |settings| {
+        let folder = |path| TempFolder {
+            key: "[files] temp",
+            path,
+        };
+        config(settings).temp.map(folder).into_iter().collect()
     },
     process,
     start: |shared| with_storage(shared, Storage::clean),

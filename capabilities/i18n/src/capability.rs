@@ -19,6 +19,7 @@ pub static CAPABILITY: Capability = Capability {
     modules: &[&MODULE],
     sections: &[&SECTION],
     offers: &["pages", "texts"],
+    reads: &[FOLDER],
     process,
     isolate,
     check,

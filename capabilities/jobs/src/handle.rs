@@ -122,7 +122,7 @@ impl QueueHandle {
             let desk = Arc::clone(&self.0.desk);
             self.0.effects.when_settled(None, move |verdict| {
                 if verdict == Verdict::Committed {
-                    desk.doubt();
+                    desk.tell_cancelled();
                 }
             })?;
         }
@@ -171,10 +171,10 @@ fn add_batch(
             id = next_ids(1);
         }
     }
-    match jobs.is_empty() {
-        true => table.count_ends(&[(batch.id, BatchEnds::default())].into(), now),
-        false => Ok(()),
+    if jobs.is_empty() {
+        table.count_ends(&[(batch.id, BatchEnds::default())].into(), now)?;
     }
+    Ok(())
 }
 
 /// Adds a job. Returns its number, or that of the one with its unique key.

@@ -31,6 +31,5 @@ mod table;
 
 pub use capability::CAPABILITY;
 pub use config::{JobsConfig, QueueRule, SECTION};
-pub use postgres::schema::SERVER_TABLES;
 pub use table::SERVER_STATEMENTS;
 pub use table::people::{CronView, JobFilter, JobView};

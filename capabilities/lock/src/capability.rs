@@ -2,7 +2,7 @@
 
 use crate::locks::Locks;
 use crate::rows::MODULE;
-use crate::server::ServerLocks;
+use crate::server::{SERVER_TABLES, ServerLocks};
 use sampan_host::capability::{IsolateSetup, ProcessSetup, Shared};
 use sampan_host::database::AppTables;
 use sampan_host::{Capability, Context, Effects, Error, ErrorKind};
@@ -13,6 +13,7 @@ use std::sync::Arc;
 pub static CAPABILITY: Capability = Capability {
     name: "lock",
     modules: &[&MODULE],
+    server_tables: &[SERVER_TABLES],
     process,
     isolate,
     ..Capability::EMPTY

@@ -11,4 +11,3 @@ mod rows;
 mod server;
 
 pub use capability::CAPABILITY;
-pub use server::SERVER_TABLES;

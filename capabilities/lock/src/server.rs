@@ -16,7 +16,7 @@ use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep, timeout};
 
 /// The table, and the statement that makes it.
-pub const SERVER_TABLES: OwnTable = OwnTable {
+pub(crate) const SERVER_TABLES: OwnTable = OwnTable {
     name: "_sampan_locks",
     column: None,
     statements: &[CREATE],

@@ -11,6 +11,7 @@ use lettre::transport::smtp::authentication::DEFAULT_MECHANISMS;
 use lettre::transport::smtp::client::{SmtpConnection, TlsParameters};
 use lettre::transport::smtp::commands::{Data, Mail as MailFrom, Rcpt};
 use lettre::transport::smtp::extension::{ClientId, Extension, MailParameter};
+use std::io;
 use std::time::Duration;
 
 /// An address that the server did not take, and its reason.
@@ -50,10 +51,11 @@ pub(crate) fn deliver(
         // A wrong password is mended by the server's owner: the mail waits for that.
         Err(error) => {
             let (host, port) = (&server.host, server.port);
-            return Outcome::Later(format!("{host}, port {port}: {}", told(&error)));
+            return Outcome::Later(format!("{host}, port {port}: {}", told(&error, timeout)));
         }
     };
-    let outcome = transaction(&mut connection, from, mail, is_wanted);
+    let told = |error: &SmtpError| told(error, timeout);
+    let outcome = transaction(&mut connection, from, mail, is_wanted, &told);
     match outcome {
         Outcome::Taken { .. } => drop(connection.quit()),
         _ => connection.abort(),
@@ -93,6 +95,7 @@ fn transaction(
     from: Address,
     mail: &Delivery,
     is_wanted: &dyn Fn() -> bool,
+    told: &dyn Fn(&SmtpError) -> String,
 ) -> Outcome {
     let to = &mail.to;
     let ended = |error: &SmtpError| match error.is_permanent() {
@@ -155,8 +158,27 @@ fn transaction(
     }
 }
 
+/// Reports whether the server said nothing for too long. A socket that waits calls that `WouldBlock` on Unix.
+fn has_timed_out(error: &SmtpError) -> bool {
+    let first = std::error::Error::source(error);
+    let mut causes = std::iter::successors(first, |error| error.source());
+    let error = causes.find_map(|error| error.downcast_ref::<io::Error>());
+    error.is_some_and(|error| {
+        matches!(
+            error.kind(),
+            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock
+        )
+    })
+}
+
 /// Returns an error with its causes, on one line, and what can be done where that is known.
-fn told(error: &SmtpError) -> String {
+fn told(error: &SmtpError, timeout: Duration) -> String {
+    if has_timed_out(error) {
+        return format!(
+            "no answer within {} ms (timeout_millis)",
+            timeout.as_millis()
+        );
+    }
     let mut text = error.to_string();
     // The library's word for what the server does not offer.
     if let Some(rest) = text.strip_prefix("internal client error: ") {

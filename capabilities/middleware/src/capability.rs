@@ -2,6 +2,7 @@
 //! that sockets keep of their requests, and the variable `csp_nonce` of templates.
 
 use crate::idempotency::{IdempotencyTables, RunningKeys};
+use crate::rate_server::SERVER_TABLES;
 use crate::{MODULE, RateLimits, RateTable, SECTION, auth, csp_nonce};
 use sampan_host::Capability;
 use sampan_host::database::AppTables;
@@ -16,6 +17,7 @@ pub static CAPABILITY: Capability = Capability {
     modules: &[&MODULE],
     sections: &[&SECTION],
     offers: &["pages"],
+    server_tables: &[SERVER_TABLES],
     process: |setup| {
         let before = setup.before.and_then(|before| before.get::<RateTable>());
         setup.shared.put(before.unwrap_or_default());

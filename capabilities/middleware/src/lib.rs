@@ -22,7 +22,6 @@ mod settings;
 pub use capability::CAPABILITY;
 pub use csrf::Csrf;
 pub use rate_limit::RateLimits;
-pub use rate_server::SERVER_TABLES;
 pub use rate_table::RateTable;
 pub use settings::SECTION;
 

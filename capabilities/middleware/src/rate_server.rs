@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// The table, and the statements that make it, one process after the other. The counts are no loss after a crash of the
 /// server.
-pub const SERVER_TABLES: OwnTable = OwnTable {
+pub(crate) const SERVER_TABLES: OwnTable = OwnTable {
     name: "_sampan_rates",
     column: None,
     statements: &[

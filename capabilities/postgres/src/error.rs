@@ -4,12 +4,10 @@
 //! with the statement, shortened to one line.
 
 use crate::sql::Sql;
+use sampan_host::database::COMMIT_UNKNOWN;
 use sampan_host::statement_text::{position, with_statement};
 use sampan_host::{Details, Error, ErrorKind, Hint};
 use std::fmt::Write;
-
-/// The code of errors after which a commit may have happened or not.
-pub const COMMIT_UNKNOWN: &str = "commit_unknown";
 
 /// An error or a notice of the server: its fields, see "Error and Notice Message Fields" in the documentation of the
 /// protocol.

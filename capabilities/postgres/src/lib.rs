@@ -27,7 +27,8 @@
 //! - Parameters are written as for SQLite: `?`, `:name`, `?1`. The operators of jsonb that have a question mark are
 //!   `??`, `?|` and `?&`.
 //! - Cells have the types that the SQLite backend gives; the table is in the module `types`.
-//! - Errors have the codes of the SQLite backend, and [`COMMIT_UNKNOWN`] beside them.
+//! - Errors have the codes of the SQLite backend, and [`COMMIT_UNKNOWN`](sampan_host::database::COMMIT_UNKNOWN) beside
+//!   them.
 
 mod client;
 mod config;
@@ -43,5 +44,4 @@ pub use client::{
 };
 pub use config::{Binding, PostgresConfig, Target, TlsConfig, TlsMode};
 pub use connection::wire::{Address, Dial, TokioDial, Wire};
-pub use error::COMMIT_UNKNOWN;
 pub use sql::{IntegerKey, ServerSql, integer_keys, server_sql, statements};

@@ -2,7 +2,7 @@
 
 use crate::session::prepared::SessionPreparation;
 use crate::store::WorkerStore;
-use crate::store::server::ServerSessions;
+use crate::store::server::{SERVER_TABLES, ServerSessions};
 use crate::store::table::DbSessions;
 use crate::{MODULE, SECTION, SessionConfig, SessionPlace, Sessions, clean, of, rows};
 use sampan_host::capability::IsolateSetup;
@@ -23,6 +23,7 @@ pub static CAPABILITY: Capability = Capability {
     sections: &[&SECTION],
     offers: &["pages"],
     asks: &["sealer"],
+    server_tables: &[SERVER_TABLES],
     configure: |settings| {
         settings
             .resolve(&SECTION, SessionConfig::from_settings)

@@ -23,7 +23,6 @@ pub use capability::CAPABILITY;
 use clean::clean;
 pub use config::{SECTION, SessionConfig, SessionPlace};
 pub use session::{Session, Sessions, of};
-pub use store::server::SERVER_TABLES;
 pub use store::table::DbSessions;
 pub use store::{
     Change, ListedSession, Merge, SessionChoice, SessionKey, SessionStore, StoredSession,

@@ -19,6 +19,7 @@ pub static CAPABILITY: Capability = Capability {
     sections: &[&SECTION],
     offers: &["renderer"],
     asks: &["pages"],
+    reads: &[FOLDER],
     process,
     isolate,
     loaded,

@@ -89,8 +89,7 @@ fn check_names(
         if functions.has_filter(&used.name) {
             continue;
         }
-        let names: Vec<&str> = used.named.iter().map(|name| &**name).collect();
-        if let Some(text) = jinja2::fault(&used.name, used.positional, &names) {
+        if let Some(text) = jinja2::fault(&used.name, &used.positional, &used.named) {
             faults.push(fault(text, used.line));
         }
     }

@@ -2,6 +2,7 @@
 //! of our own.
 
 mod rewrite;
+mod rows;
 pub(crate) mod survey;
 mod with_blocks;
 
@@ -169,6 +170,7 @@ fn translate<'a>(
         filter_before_recursion(&mut ops, at);
     }
     fuse(&mut ops);
+    rows::find_rows(&mut ops);
     (ops, lines)
 }
 
@@ -249,7 +251,7 @@ fn fused(ops: &[Op]) -> Option<(Op, usize)> {
         _ => None,
     };
     Some(match ops {
-        [Op::Iterate(target), Op::Store(name), ..] => (Op::IterateInto(*target, *name), 2),
+        [Op::Iterate(target), Op::Store(name), ..] => (Op::IterateInto(*target, *name, None), 2),
         [Op::Filter(filter, Some(1)), Op::Emit, ..] => {
             let same = Known::new(&filter.name, filter.known);
             (Op::EmitCased(same, is_upper(filter)?), 2)

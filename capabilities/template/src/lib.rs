@@ -25,6 +25,5 @@ mod vm;
 pub use api::{ANSWERS, MODULE, TemplateStore};
 pub use capability::CAPABILITY;
 pub use environment::environment;
-pub use minijinja::UndefinedBehavior;
 pub use settings::{SECTION, undefined};
 pub use templates::Templates;

@@ -1,6 +1,7 @@
 //! Compiled templates.
 
 use crate::compile::survey::{Names, Sight};
+use crate::escape::Block;
 use minijinja::{AutoEscape, Value};
 use sampan_host::reader::Name;
 use std::sync::Arc;
@@ -142,8 +143,8 @@ pub(crate) enum Op {
     GetClosure,
     /// `Filter`, `Emit` with a filter that has no argument
     EmitCased(Known<KnownFilter>, bool),
-    /// `Iterate`, `Store`
-    IterateInto(u32, Name),
+    /// `Iterate`, `Store`, and perhaps all to the end of the loop
+    IterateInto(u32, Name, Option<Box<Rows>>),
     // The others begin with a `Lookup`, which they do alone where they cannot do the rest.
     /// `CallFunction`, `Emit`
     EmitCall(Name, u16),
@@ -157,6 +158,28 @@ pub(crate) enum Op {
     JumpUnless(Name, u32),
     /// `Lookup`, `Attr`, `JumpIfFalse`
     JumpUnlessAttr(Name, Name, u32),
+}
+
+/// The work of one round of a loop over a list, if that is to print text and plain members of the item.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    /// The members that it needs.
+    pub(crate) members: Vec<Name>,
+    pub(crate) steps: Vec<RowStep>,
+    /// True if there is a [`RowStep::PrintCased`].
+    pub(crate) is_cased: bool,
+}
+
+/// A step of a row. Members are numbers in [`Rows::members`], jump targets in [`Rows::steps`].
+#[derive(Debug)]
+pub(crate) enum RowStep {
+    Raw(Box<str>),
+    /// So many bytes of a text.
+    Short(Block, usize),
+    Print(usize),
+    PrintCased(usize, bool),
+    JumpUnless(usize, usize),
+    Jump(usize),
 }
 
 impl Op {
@@ -180,7 +203,7 @@ impl Op {
             | Self::JumpIfFalse(target)
             | Self::JumpIfFalseOrPop(target)
             | Self::JumpIfTrueOrPop(target)
-            | Self::IterateInto(target, _)
+            | Self::IterateInto(target, ..)
             | Self::JumpUnless(_, target)
             | Self::JumpUnlessAttr(_, _, target) => Some(*target),
             _ => None,

@@ -63,7 +63,11 @@ fn fixtures_render_as_minijinja_renders_them() {
                 let data = data(&case.data);
                 let main = &case.files[0].0;
                 let wanted = by_minijinja(&case.files, main, &data, undefined);
+                let mut reader = MemoryReader::new(data.clone());
+                reader.shows_rows = false;
+                let by_member = by_us(&case.files, main, &reader, undefined);
                 let ours = by_us(&case.files, main, &MemoryReader::new(data), undefined);
+                assert_eq!(ours, by_member, "{}: rows at once", case.title);
                 count += 1;
                 errors += usize::from(wanted.is_err());
                 let is_same = match (&wanted, &ours) {

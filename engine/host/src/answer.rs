@@ -227,10 +227,14 @@ pub fn label(status: u16) -> &'static str {
     }
 }
 
-/// Appends the body of the server's own answer: `{"error": "..."}`.
-pub fn write_error(out: &mut Vec<u8>, message: &str) {
+/// Appends the body of the server's own answer: `{"error": "..."}`, with a member `code` where clients may need it.
+pub fn write_error(out: &mut Vec<u8>, message: &str, code: Option<&str>) {
     out.extend_from_slice(b"{\"error\":");
     crate::json::write_string(out, message.as_bytes());
+    if let Some(code) = code {
+        out.extend_from_slice(b",\"code\":");
+        crate::json::write_string(out, code.as_bytes());
+    }
     out.push(b'}');
 }
 

@@ -40,6 +40,7 @@ mod method;
 mod peer;
 mod precomputed;
 mod process;
+mod received;
 mod request;
 mod request_body;
 mod response;
@@ -55,7 +56,7 @@ pub use answer::{
 };
 pub use direct::{DirectAnswer, DirectSocket, answer_directly, connect_directly, decided};
 pub use driver::{
-    Direction, Opening, Parking, Pump, PumpSocket, Runtime, Socket, Tokio, Turn, UnsentBytes,
+    ClientBytes, Direction, Opening, Parking, Pump, PumpSocket, Runtime, Socket, Tokio, Turn,
     Worker, WorkerHandle, panic_text, worker, worker_sharing,
 };
 pub use future::LocalFuture;

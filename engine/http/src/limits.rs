@@ -71,6 +71,11 @@ pub struct Limits {
     pub unsent_bytes_max: usize,
     /// The limit for one client address; 0 stands for half of `unsent_bytes_max`.
     pub unsent_bytes_per_client_max: usize,
+    /// Memory for bodies of requests in the whole process; one that has no room is answered 503. Buffers of up to 64
+    /// KiB do not count. 0 stands for a quarter of the memory that the process may have.
+    pub received_bytes_max: usize,
+    /// The limit for one client address; 0 stands for half of `received_bytes_max`.
+    pub received_bytes_per_client_max: usize,
     /// Answers that one connection keeps behind an undecided ticket.
     pub held_max: usize,
 
@@ -80,7 +85,8 @@ pub struct Limits {
     /// allows for another. More end the connection.
     pub resets_max: usize,
     /// Frames of one connection of HTTP/2 within a second that carry neither a request nor a part of a body, such as
-    /// PING; each frame that does, and each KiB that is sent, allows for another. More end the connection.
+    /// PING; each frame that does, and each KiB that is sent, allows for another. More end the connection. Also pings
+    /// and pongs of one WebSocket within a second; each message allows for another. More close it with 1008.
     pub control_frames_max: usize,
     /// Bytes of the body of one request over HTTP/2 that its client may send ahead of the reader; all requests of a
     /// connection together have four times as many.
@@ -132,6 +138,8 @@ impl Limits {
         out_bytes_max: 256 * 1024,
         unsent_bytes_max: 0,
         unsent_bytes_per_client_max: 0,
+        received_bytes_max: 0,
+        received_bytes_per_client_max: 0,
         held_max: 64,
         streams_max: 100,
         resets_max: 100,
@@ -156,6 +164,22 @@ impl Limits {
     pub fn unsent_bytes_per_client_max(&self) -> usize {
         match self.unsent_bytes_per_client_max {
             0 => self.unsent_bytes_max() / 2,
+            bytes => bytes,
+        }
+    }
+
+    /// Returns the limit of the memory for bodies of requests, where 0 is chosen by the memory of the process.
+    pub fn received_bytes_max(&self) -> usize {
+        match self.received_bytes_max {
+            0 => usize::try_from(process_memory_bytes() / 4).unwrap_or(usize::MAX),
+            bytes => bytes,
+        }
+    }
+
+    /// Returns the limit of that memory for one client address.
+    pub fn received_bytes_per_client_max(&self) -> usize {
+        match self.received_bytes_per_client_max {
+            0 => self.received_bytes_max() / 2,
             bytes => bytes,
         }
     }

@@ -10,16 +10,18 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use crate::codec::decoder::{Decoder, DecoderEvent};
 use crate::codec::encoder::Exchange;
-use crate::codec::fault::Fault;
+use crate::codec::fault::{Exceeded, Fault};
 use crate::codec::fields::is_field_value;
 use crate::codec::head::name_bit;
 use crate::limits::Limits;
 use crate::method::Method;
 use crate::peer::{Peer, RemoteEnd};
+use crate::received::{ReceivedBytes, ReceivedPart};
 use crate::request_body::{ReadError, RequestBody};
 use crate::response::HeaderError;
 use crate::tls::TlsInfo;
@@ -42,6 +44,8 @@ pub struct Request {
     pub(crate) early_links: RefCell<Vec<u8>>,
     /// The handler's findings at the head, for when the body is here.
     kept: RefCell<Option<Box<dyn Any>>>,
+    /// The part of its buffer in the memory for bodies, if that has become a large one.
+    received: Option<ReceivedPart>,
 }
 
 impl Request {
@@ -53,6 +57,36 @@ impl Request {
             is_overdue: Cell::new(false),
             early_links: RefCell::default(),
             kept: RefCell::new(None),
+            received: None,
+        }
+    }
+
+    /// Grows the buffer of the body, within the memory that bodies may have: to a capacity, or where that has no room,
+    /// to the least that is needed.
+    ///
+    /// # Errors
+    /// The limit that leaves no room for it.
+    pub(crate) fn grow(
+        &mut self,
+        (capacity, least): (usize, usize),
+        all: &Arc<ReceivedBytes>,
+    ) -> Result<(), Exceeded> {
+        let grown = self.grow_to(capacity, all);
+        grown.or_else(|_| self.grow_to(least, all))
+    }
+
+    fn grow_to(&mut self, capacity: usize, all: &Arc<ReceivedBytes>) -> Result<(), Exceeded> {
+        let peer = self.client.peer;
+        let part = self
+            .received
+            .get_or_insert_with(|| ReceivedPart::new(all, peer));
+        part.grow_to(capacity)?;
+        match self.decoder.grow_to(capacity) {
+            true => Ok(()),
+            false => Err(Exceeded {
+                name: "process_bytes_max",
+                max: capacity as u64,
+            }),
         }
     }
 
@@ -111,6 +145,7 @@ impl Request {
             peer: self.client.peer,
             is_unnamed: self.client.is_unnamed,
             tls: tls.cloned(),
+            received: self.received.as_ref().map(ReceivedPart::copied),
         })
     }
 
@@ -292,6 +327,7 @@ impl Request {
         self.streamed = None;
         self.early_links.get_mut().clear();
         self.kept.take();
+        self.received = None;
     }
 
     /// The other end of the connection, which may be a proxy.
@@ -327,6 +363,7 @@ pub struct OwnedRequest {
     peer: Peer,
     is_unnamed: bool,
     tls: Option<TlsInfo>,
+    received: Option<ReceivedPart>,
 }
 
 impl OwnedRequest {
@@ -338,6 +375,7 @@ impl OwnedRequest {
             tls: self.tls.map(Rc::new),
         });
         request.decoder = self.decoder;
+        request.received = self.received;
         Rc::new(request)
     }
 }

@@ -103,6 +103,11 @@ pub(crate) trait Io: AsyncRead + AsyncWrite {
         Limits::DEFAULT.write_idle_millis_max
     }
 
+    /// Returns the most control frames that a client may send within a second.
+    fn control_frames_max(&self) -> usize {
+        Limits::DEFAULT.control_frames_max
+    }
+
     /// Counts bytes that wait for the client. See [`Upgraded::note_unsent`].
     fn note_unsent(&self, _bytes: usize, _has_moved: bool) {}
 }
@@ -157,6 +162,12 @@ impl Upgraded {
     /// it. The future minds it.
     pub fn write_idle_millis_max(&self) -> u64 {
         self.socket.write_idle_millis_max()
+    }
+
+    /// Returns [`Limits::control_frames_max`]: the most control frames that a client may send within a second. The
+    /// future minds it.
+    pub fn control_frames_max(&self) -> usize {
+        self.socket.control_frames_max()
     }
 
     /// Notes how many bytes the future holds that its client has not taken, for [`Limits::unsent_bytes_max`].

@@ -200,8 +200,15 @@ fn what_does_not_load_says_where() {
             "app.js:1: at start",
         ),
         (
-            vec![("app.js", "import { nothing } from 'sampan';")],
-            "app.js:1: cannot import \"nothing\": sampan has no export",
+            vec![(
+                "app.js",
+                "import { app } from 'sampan';\n\nimport { nothing } from 'sampan';",
+            )],
+            "app.js:3: cannot import \"nothing\": sampan has no export",
+        ),
+        (
+            vec![("app.js", "import { appp } from 'sampan';")],
+            "app.js:1: cannot import \"appp\": sampan has no export of that name; did you mean \"app\"?",
         ),
         (
             vec![

@@ -2,7 +2,7 @@
 //!
 //! A promise that is returned, passed on, put into a list or chained counts as waited for, and one that a variable
 //! holds, if one of its uses does. Inside of a batch statements are not awaited, and at the top of a file there is
-//! nothing to wait for.
+//! nothing to wait for. A call of a constant such as `const rows = () => db.query(...)` counts as the call in it.
 
 use crate::analysis::{found_in, line_at};
 use oxc_ast::AstKind;
@@ -31,7 +31,7 @@ pub(crate) const OF_PROMISES: [&str; 3] = ["then", "catch", "finally"];
 pub struct MissingAwait {
     /// The line of the call, counted from 1.
     pub line: u32,
-    /// The function, as it is written: `db.query`.
+    /// The function, as it is written: `db.query`, or `rows`, which gives the promise of one.
     pub call: String,
 }
 
@@ -48,15 +48,18 @@ fn calls_in(source: &str, semantic: &Semantic<'_>) -> Vec<MissingAwait> {
     let mut found = Vec::new();
     for node in semantic.nodes().iter() {
         let call = match node.kind() {
-            AstKind::CallExpression(call) => finder.database_call(call),
-            AstKind::TaggedTemplateExpression(tagged) => {
-                finder.member_of_database(&tagged.tag, &["sql"])
-            }
+            AstKind::CallExpression(call) => finder
+                .database_call(call)
+                .map(|row| (row.clone(), row))
+                .or_else(|| finder.call_of_short_function(&call.callee)),
+            AstKind::TaggedTemplateExpression(tagged) => finder
+                .member_of_database(&tagged.tag, &["sql"])
+                .map(|row| (row.clone(), row)),
             _ => None,
         };
-        if let Some(call) = call
+        if let Some((call, row)) = call
             && finder.is_in_function(node.id())
-            && !finder.is_recorded(node.id(), &call)
+            && !finder.is_recorded(node.id(), &row)
             && !finder.is_waited_for(node.id())
         {
             let line = line_at(source, node.kind().span().start);
@@ -76,6 +79,35 @@ impl<'a> Finder<'a, '_> {
     fn database_call(&self, call: &CallExpression<'a>) -> Option<String> {
         self.member_of_database(&call.callee, &OF_DB)
             .or_else(|| self.member_of_transaction(&call.callee))
+    }
+
+    /// The name of a constant whose function only gives the promise of a row, `() => db.query(...)`, and the row.
+    fn call_of_short_function(&self, callee: &Expression<'a>) -> Option<(String, String)> {
+        let Expression::Identifier(name) = callee else {
+            return None;
+        };
+        let (symbol, scoping) = (self.symbol(name)?, self.semantic.scoping());
+        let declared = self
+            .semantic
+            .nodes()
+            .kind(scoping.symbol_declaration(symbol));
+        let AstKind::VariableDeclarator(declarator) = declared else {
+            return None;
+        };
+        if scoping.symbol_is_mutated(symbol) {
+            return None;
+        }
+        let Some(Expression::ArrowFunctionExpression(function)) = &declarator.init else {
+            return None;
+        };
+        let row = match function.get_expression()? {
+            Expression::CallExpression(call) => self.member_of_database(&call.callee, &OF_DB),
+            Expression::TaggedTemplateExpression(tagged) => {
+                self.member_of_database(&tagged.tag, &["sql"])
+            }
+            _ => None,
+        };
+        Some((name.name.to_string(), row?))
     }
 
     /// `db.query` or `app.db.query`, where `db` and `app` are imported from `sampan`.
@@ -276,85 +308,4 @@ pub(crate) fn imported_name<'a>(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn found(body: &str) -> Vec<(u32, String)> {
-        let source = format!("import {{ app, db }} from \"sampan\";\n{body}");
-        let found = missing_awaits("app.ts", &source).into_iter();
-        found.map(|one| (one.line, one.call)).collect()
-    }
-
-    #[test]
-    fn what_is_waited_for_is_no_fault() {
-        for body in [
-            "app.get('/', async () => { const rows = await db.query('x'); return rows; });",
-            "app.get('/', () => db.query('x'));",
-            "app.get('/', () => { return db.one('x'); });",
-            "app.get('/', async () => Promise.all([db.one('x'), db.one('y')]));",
-            "app.get('/', () => db.one('x').then((row) => row.id));",
-            "app.get('/', async () => { const a = db.one('x'); return (await a).id; });",
-            "app.get('/', async () => (await db.sql`x`).length);",
-            "app.get('/', async () => { await db.batch(() => { [1].forEach(() => { db.exec('y'); }); }); });",
-            "app.get('/', async () => { await db.transaction(async (tx) => { await tx.exec('x'); }); });",
-            "app.get('/', async (req) => { const row = req.ok ? await db.one('x') : null; });",
-            "db.exec('at the top');",
-            "function f(db) { db.exec('another'); }",
-            "app.post('/', () => { void db.exec('x'); });",
-        ] {
-            assert_eq!(found(body), [], "{body}");
-        }
-        let other = "import { db } from './db.js';\nexport const f = () => { db.exec('x'); };";
-        assert_eq!(missing_awaits("app.js", other), []);
-        assert_eq!(
-            missing_awaits("app.js", "import { db } from 'sampan'; f( db.exec("),
-            []
-        );
-    }
-
-    #[test]
-    fn what_nothing_waits_for_is_found_with_its_line() {
-        for (body, call) in [
-            (
-                "app.get('/', () => { const rows = db.query('x'); return rows.length; });",
-                "db.query",
-            ),
-            (
-                "app.get('/', () => { db.exec('x'); return 1; });",
-                "db.exec",
-            ),
-            ("app.get('/', () => ({ id: db.one('x').id }));", "db.one"),
-            ("app.get('/', () => ({ rows: db.query('x') }));", "db.query"),
-            (
-                "app.get('/', () => db.query('x').map((row) => row.id));",
-                "db.query",
-            ),
-            (
-                "app.get('/', () => { for (const row of db.query('x')) return row; });",
-                "db.query",
-            ),
-            (
-                "app.get('/', () => { if (!db.one('x')) return 404; });",
-                "db.one",
-            ),
-            (
-                "app.get('/', () => { const { id } = db.one('x'); return id; });",
-                "db.one",
-            ),
-            ("app.get('/', () => { db.batch(() => {}); });", "db.batch"),
-            ("app.get('/', () => db.sql`x`.length);", "db.sql"),
-            ("app.get('/', () => { app.db.exec('x'); });", "db.exec"),
-            (
-                "app.get('/', async () => { await db.transaction((tx) => { tx.exec('x'); }); });",
-                "tx.exec",
-            ),
-            ("app.get('/', () => [...db.query('x')]);", "db.query"),
-            (
-                "app.get('/', () => { const row = db.one('x') as any; return row.id; });",
-                "db.one",
-            ),
-        ] {
-            assert_eq!(found(body), [(2, call.to_owned())], "{body}");
-        }
-    }
-}
+mod tests;

@@ -89,3 +89,16 @@ t.test("a job of a picture that is gone does nothing", async () => {
   t.equal((await t.runJobs()).ran, 1);
   t.ok(!files.exists("thumbnails/gone"));
 });
+
+t.test("a note has one picture", async () => {
+  const image = { content: picture(3, 2, 1), filename: "a", type: "image/bmp" };
+  const answer = await t.post("/notes/new", { form: { title: "Garden", body: "Tulips", image: [image, image] } });
+  t.equal(answer.status, 422);
+  t.contains(answer.html.text("#image-error"), "Choose one picture");
+});
+
+t.test("control characters divide tags", async () => {
+  const answer = await t.post("/notes/new", { form: { title: "Garden", body: "Tulips", tags: "\0 home\x01spring \x7f" } });
+  const page = (await t.get(answer.headers.location)).html;
+  t.equal([page.count(".tags a"), page.text(".tags a")], [2, "home"]);
+});

@@ -88,3 +88,16 @@ t.test("a job of a picture that is gone does nothing", function()
   t.equal(t.run_jobs().ran, 1)
   t.ok(not files.exists("thumbnails/gone"))
 end)
+
+t.test("a note has one picture", function()
+  local image = { content = picture(3, 2, 1), filename = "a", type = "image/bmp" }
+  local answer = t.post("/notes/new", { form = { title = "Garden", body = "Tulips", image = { image, image } } })
+  t.equal(answer.status, 422)
+  t.contains(answer.html:text("#image-error"), "Choose one picture")
+end)
+
+t.test("control characters divide tags", function()
+  local answer = t.post("/notes/new", { form = { title = "Garden", body = "Tulips", tags = "\0 home\1spring \127" } })
+  local page = t.get(answer.headers.location).html
+  t.equal({ page:count(".tags a"), page:text(".tags a") }, { 2, "home" })
+end)

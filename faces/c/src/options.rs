@@ -65,7 +65,7 @@ pub(crate) unsafe fn settings<'a>(
     settings: *const *const c_char,
     count: usize,
 ) -> Result<Vec<&'a str>, Fault> {
-    // SAFETY: by this function's contract.
+    // SAFETY: `settings` is NULL or points to `count` pointers, by this function's contract.
     let texts = unsafe { text::slice(settings, count, "settings") }?.iter();
     // SAFETY: by this function's contract each of them ends with NUL.
     let texts = texts.map(|text| unsafe { text::required(*text, "one of settings") });

@@ -100,7 +100,7 @@ impl EntryQueue {
         capacity: usize,
         len: *mut usize,
     ) -> Result<sampan_status, Fault> {
-        // SAFETY: by this function's contract.
+        // SAFETY: `len` is NULL or a number of the caller's for this call, by this function's contract.
         let mut len = unsafe { text::place(len, "len") }?;
         len.write(0);
         if buffer.is_null() {

@@ -347,7 +347,7 @@ pub(crate) unsafe fn pairs<'a>(
     fields: *const sampan_field,
     count: usize,
 ) -> Result<Vec<Pair<'a>>, Fault> {
-    // SAFETY: by this function's contract.
+    // SAFETY: `fields` is NULL or points to `count` fields that live as long as `'a`, by this function's contract.
     let fields = unsafe { text::slice(fields, count, "headers") }?.iter();
     let pair = |field: &sampan_field| {
         // SAFETY: by this function's contract; a `c_char` is a byte.
@@ -381,10 +381,10 @@ pub unsafe extern "C" fn sampan_answer(
     response: *const sampan_response,
 ) -> sampan_status {
     protect_plain(|| {
-        // SAFETY: by this function's contract.
+        // SAFETY: the caller keeps `response` alive during the call, and NULL gives `None`.
         let response = unsafe { response.as_ref() };
         let response = response.ok_or_else(|| Fault::argument("response is NULL"))?;
-        // SAFETY: by this function's contract.
+        // SAFETY: the caller keeps the response's list of headers and its texts alive during the call.
         let headers = unsafe { pairs(response.headers, response.header_count) }?;
         // SAFETY: by this function's contract the response's body points to so many bytes.
         let body = unsafe { text::slice(response.body.cast::<u8>(), response.body_len, "body") }?;
@@ -406,7 +406,7 @@ pub unsafe extern "C" fn sampan_answer_text(
     body_len: usize,
 ) -> sampan_status {
     protect_plain(|| {
-        // SAFETY: by this function's contract.
+        // SAFETY: the caller keeps the text alive during the call; NULL is allowed.
         let content_type = unsafe { text::optional(content_type, "content_type") }?;
         // SAFETY: by this function's contract `body` points to `body_len` bytes.
         let body = unsafe { text::slice(body.cast::<u8>(), body_len, "body") }?;
@@ -466,7 +466,7 @@ unsafe fn find(
     fields: impl FnOnce() -> Option<(*const sampan_field, usize)>,
 ) -> sampan_status {
     protect_plain(|| {
-        // SAFETY: by this function's contract.
+        // SAFETY: the caller owns `name`, `value`, `len` and what `fields` gives for this call; each may be NULL.
         unsafe {
             let name = text::required(name, "name")?;
             let (mut value, mut len) = (text::place(value, "value")?, text::place(len, "len")?);

@@ -100,7 +100,7 @@ pub unsafe extern "C" fn sampan_scripts_new(
         scripts.write(0);
         // SAFETY: by this function's contract the options begin with their size, and live as long as the call.
         let options = unsafe { text::sized(options, "sampan_scripts_options") }?;
-        // SAFETY: by this function's contract.
+        // SAFETY: the caller keeps all that the options point to alive during the call, and `log` with the scripts.
         let builder = unsafe {
             let path = text::optional(options.path, "path")?;
             let name = text::optional(options.name, "name")?;
@@ -277,7 +277,7 @@ pub unsafe extern "C" fn sampan_scripts_handle(
     let mut beside = None;
     let handle = || {
         let entry = entry(scripts)?;
-        // SAFETY: by this function's contract.
+        // SAFETY: the caller keeps `request` and its memory alive during the call, and owns `reply`; each may be NULL.
         unsafe {
             let mut reply = text::place(reply, "reply")?;
             let request = request.as_ref();
@@ -324,7 +324,7 @@ pub unsafe extern "C" fn sampan_scripts_call(
 ) -> sampan_status {
     let call = || {
         let entry = entry(scripts)?;
-        // SAFETY: by this function's contract.
+        // SAFETY: the caller keeps the texts alive during the call, and owns `reply`; each may be NULL.
         unsafe {
             let mut reply = text::place(reply, "reply")?;
             let function = text::required(function, "function")?;
@@ -424,11 +424,11 @@ pub unsafe extern "C" fn sampan_scripts_submit(
     taken: *mut usize,
 ) -> sampan_status {
     protect_plain(|| {
-        // SAFETY: by this function's contract.
+        // SAFETY: `taken` is NULL or a number of the caller's for this call.
         let mut taken = unsafe { text::place(taken, "taken") }?;
         taken.write(0);
         let entry = entry(scripts)?;
-        // SAFETY: by this function's contract.
+        // SAFETY: `entries` points to `len` bytes that stay as they are during the call, by this function's contract.
         let mut rest: &[u8] = unsafe { text::slice(entries.cast(), len, "entries") }?;
         let mut count = 0;
         while !rest.is_empty() {

@@ -64,7 +64,7 @@ pub unsafe extern "C" fn sampan_server_new(
         // SAFETY: by this function's contract the options begin with their size, and live as long as the call.
         let options = unsafe { text::sized(options, "sampan_server_options") }?;
         let mut app = App::new().option_names(OPTION_NAMES);
-        // SAFETY: by this function's contract.
+        // SAFETY: the caller keeps all that the options point to alive during the call, and `log` with the server.
         unsafe {
             if let Some(project) = text::optional(options.project, "project")? {
                 app = app.project(project);
@@ -108,7 +108,7 @@ unsafe fn add_route(
     handler: impl FnOnce(&ServerEntry) -> Result<NativeHandler, Fault>,
 ) -> Result<sampan_status, Fault> {
     const METHODS: [&str; 6] = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
-    // SAFETY: by this function's contract.
+    // SAFETY: the caller keeps both texts alive during the call; NULL is allowed.
     let (method, pattern) = unsafe {
         (
             text::optional(method, "method")?,
@@ -382,7 +382,7 @@ pub unsafe extern "C" fn sampan_server_answer(
         if entries.is_null() {
             return Err(Fault::argument("entries is NULL, its length is not 0"));
         }
-        // SAFETY: by this function's contract.
+        // SAFETY: it is not NULL, so the caller promises `len` bytes that only this call uses meanwhile.
         let mut rest = unsafe { std::slice::from_raw_parts_mut(entries.cast::<u8>(), len) };
         let mut wakers: Vec<Waker> = Vec::new();
         let mut outcome = Ok(SAMPAN_OK);

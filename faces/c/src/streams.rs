@@ -169,11 +169,11 @@ pub unsafe extern "C" fn sampan_answer_begin(
     stream: *mut sampan_stream,
 ) -> sampan_status {
     protect_plain(|| {
-        // SAFETY: by this function's contract.
+        // SAFETY: the caller owns `stream` and keeps `response` alive during the call; each may be NULL.
         let (mut stream, response) = unsafe { (text::place(stream, "stream")?, response.as_ref()) };
         stream.write(0);
         let response = response.ok_or_else(|| Fault::argument("response is NULL"))?;
-        // SAFETY: by this function's contract.
+        // SAFETY: the caller keeps the response's body and headers alive during the call.
         let (headers, begins) = unsafe {
             let body = text::slice(response.body.cast::<u8>(), response.body_len, "body")?;
             (pairs(response.headers, response.header_count)?, body)
@@ -213,7 +213,7 @@ pub unsafe extern "C" fn sampan_stream_write(
 ) -> sampan_status {
     protect_plain(|| {
         let pipe = STREAMS.get(stream).map_err(|_| Fault::handle("stream"))?;
-        // SAFETY: by this function's contract.
+        // SAFETY: `bytes` points to `len` bytes that stay as they are during the call, by this function's contract.
         let piece: &[u8] = unsafe { text::slice(bytes.cast(), len, "bytes") }?;
         // A callback holds up the worker that would make room.
         let timeout_millis = if is_in_callback() { 0 } else { timeout_millis };

@@ -14,7 +14,7 @@ pub(crate) unsafe fn optional<'a>(
     if text.is_null() {
         return Ok(None);
     }
-    // SAFETY: by this function's contract.
+    // SAFETY: it is not NULL, so the caller promises a text that ends with NUL and stays as it is for `'a`.
     let text = unsafe { CStr::from_ptr(text) };
     let text = text.to_str();
     text.map(Some)
@@ -134,7 +134,7 @@ mod tests {
             message.as_deref(),
             Some("options.size must be sizeof(options)")
         );
-        // SAFETY: NULL is allowed.
+        // SAFETY: `sized` refuses NULL before it reads anything.
         assert!(unsafe { sized(std::ptr::null::<Options>(), "options") }.is_err());
     }
 }

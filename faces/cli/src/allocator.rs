@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn the_option_is_that_of_the_delay() {
-        // SAFETY: as above, the functions take numbers.
+        // SAFETY: the function takes a number; a number that no option has is refused with a message.
         #[allow(unsafe_code)]
         let read = || unsafe { mi_option_get(PURGE_DELAY) };
         if std::env::var_os("MIMALLOC_PURGE_DELAY").is_none() {

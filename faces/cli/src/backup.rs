@@ -1,6 +1,7 @@
 //! `sampan backup`: a checked copy of a database that may be in use.
 
-use crate::StorageArgs;
+use crate::arguments::database::StorageArgs;
+use crate::terminal::print::say;
 use sampan_db::backup;
 use sampan_db::backup::BackupProgress;
 use sampan_runtime::Storage;
@@ -54,7 +55,7 @@ pub(crate) fn copy(storage: &Storage, to: &Path, force: bool) -> Result<(), Stri
         let _ = write!(io::stderr(), "\r     \r");
     }
     let report = result.map_err(|error| error.to_string())?;
-    crate::say(format_args!(
+    say(format_args!(
         "{}: {} bytes, {} rows in {} tables, checked",
         to.display(),
         report.bytes,

@@ -15,7 +15,8 @@ mod tally;
 mod target;
 pub(crate) mod wire;
 
-use crate::signals;
+use crate::terminal::print::say;
+use crate::terminal::signals;
 use clap::Args;
 pub(crate) use load::Shared;
 use own_server::OwnServer;
@@ -72,7 +73,7 @@ pub(crate) struct OwnServerArgs {
     #[arg(long, value_name = "DIR|FILE", default_value = ".")]
     pub(crate) project: PathBuf,
     /// For a ROUTE: how many threads run scripts [default: one per core].
-    #[arg(long, value_name = "N", value_parser = crate::a_count)]
+    #[arg(long, value_name = "N", value_parser = crate::arguments::server::a_count)]
     pub(crate) workers: Option<usize>,
     /// For a ROUTE: a value of the configuration, such as db.path=other.db.
     #[arg(long, value_name = "SECTION.KEY=VALUE")]
@@ -128,7 +129,7 @@ pub(crate) fn run(args: BenchArgs) -> Result<i32, String> {
         false => report.text(is_terminal),
     };
     drop(own);
-    crate::say(text)?;
+    say(text)?;
     // A bench without one answer has measured nothing.
     Ok(i32::from(report.answers() == 0))
 }

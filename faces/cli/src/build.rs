@@ -2,7 +2,7 @@
 
 pub(crate) mod built;
 
-use crate::say;
+use crate::terminal::print::say;
 use sampan_project::build::BuildFlags;
 use std::path::PathBuf;
 

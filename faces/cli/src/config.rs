@@ -1,6 +1,7 @@
 //! `sampan config`: what is in force, and where each value was written.
 
-use crate::{ServerArgs, say};
+use crate::arguments::server::ServerArgs;
+use crate::terminal::print::say;
 use clap::Args;
 use sampan_project::config::Flags;
 

@@ -1,6 +1,6 @@
 //! `sampan reload` and `sampan upgrade`: requests to the servers of a project.
 
-use crate::say;
+use crate::terminal::print::say;
 use sampan_runtime::{ControlOutcome, ControlRequest};
 use std::path::PathBuf;
 

@@ -6,9 +6,9 @@ mod output;
 mod prompt;
 pub(crate) mod restore;
 
+use crate::arguments::database::{DatabaseArgs, StorageArgs, with_meant_command};
 use crate::migrate;
-use crate::signals;
-use crate::{DatabaseArgs, StorageArgs, with_meant_command};
+use crate::terminal::signals;
 use clap::{Subcommand, ValueEnum};
 use output::Printer;
 use sampan_db::console::{Console, Interrupt, RunError, SqlFault};

@@ -2,8 +2,9 @@
 
 mod arguments;
 
+use crate::arguments::database::{StorageArgs, with_meant_command};
 use crate::terminal::escaped;
-use crate::{StorageArgs, counted, say, with_meant_command};
+use crate::terminal::print::{counted, say};
 pub(crate) use arguments::JobsArgs;
 use arguments::{JobsCommand, ListArgs, PlaceArgs, ShowArgs};
 use sampan_host::Error;

@@ -1,6 +1,7 @@
 //! `sampan migrate`: applies migrations, shows them, makes a new one.
 
-use crate::{DatabaseArgs, StorageArgs, say, with_meant_command};
+use crate::arguments::database::{DatabaseArgs, StorageArgs, with_meant_command};
+use crate::terminal::print::say;
 use clap::Subcommand;
 use sampan_db::migrate;
 use sampan_db::migrate::{MigrationProgress, MigrationState};
@@ -93,6 +94,9 @@ pub(crate) fn apply(storage: &Storage) -> Result<(), String> {
     let mut tell = |progress: MigrationProgress<'_>| {
         let next = match progress {
             MigrationProgress::Begins(name) => say(format_args!("applying {name}")),
+            MigrationProgress::Waits(name) => say(format_args!(
+                "{name} waits: another process applies migrations"
+            )),
             MigrationProgress::Applied(name) => say(format_args!("applied {name}")),
         };
         if said.is_ok() {

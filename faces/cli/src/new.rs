@@ -1,7 +1,8 @@
 //! `sampan new`: a small complete project to begin with. Its files lie in `faces/cli/templates`.
 
-use crate::say;
+use crate::terminal::print::say;
 use clap::ValueEnum;
+use sampan_testkit::codegen;
 use std::path::{Path, PathBuf, absolute};
 use std::{fs, io};
 
@@ -42,7 +43,7 @@ enum ProjectKind {
 }
 
 /// A file of a project, and its text.
-type ProjectFile = (&'static str, &'static str);
+type ProjectFile<'a> = (&'static str, &'a str);
 
 macro_rules! template {
     ($name:literal) => {
@@ -50,55 +51,46 @@ macro_rules! template {
     };
 }
 
-const COMMON: [ProjectFile; 4] = [
+const COMMON: [ProjectFile<'static>; 4] = [
     ("sampan.toml", template!("common/sampan.toml")),
     (".gitignore", template!("common/gitignore")),
     ("README.md", template!("common/README.md")),
     ("deploy.md", template!("common/deploy.md")),
 ];
-const PAGES: [ProjectFile; 2] = [
+const PAGES: [ProjectFile<'static>; 2] = [
     ("templates/index.html", template!("web/index.html")),
     ("public/app.css", template!("web/app.css")),
 ];
-const CHAT_PAGES: [ProjectFile; 3] = [
+const CHAT_PAGES: [ProjectFile<'static>; 3] = [
     ("templates/index.html", template!("chat/index.html")),
     ("public/app.css", template!("web/app.css")),
     ("public/chat.js", template!("chat/chat.js")),
 ];
-const NOTES_SCHEMA: ProjectFile = (
+const NOTES_SCHEMA: ProjectFile<'static> = (
     "migrations/0001_notes.sql",
     template!("common/0001_notes.sql"),
 );
-const CHAT_SCHEMA: ProjectFile = (
+const CHAT_SCHEMA: ProjectFile<'static> = (
     "migrations/0001_messages.sql",
     template!("chat/0001_messages.sql"),
 );
-const LUA_EDITORS: [ProjectFile; 3] = [
+const LUA_EDITORS: [ProjectFile<'static>; 2] = [
     (".luarc.json", template!("common/luarc.json")),
     (
         ".vscode/extensions.json",
         template!("common/extensions.json"),
     ),
-    (
-        "types/sampan.lua",
-        include_str!("../../../types/sampan.lua"),
-    ),
 ];
-const JS_EDITORS: [ProjectFile; 2] = [
-    ("tsconfig.json", template!("common/tsconfig.json")),
-    (
-        "types/sampan.d.ts",
-        include_str!("../../../types/sampan.d.ts"),
-    ),
-];
-const PACKAGE: ProjectFile = ("package.json", template!("common/package.json"));
+const JS_EDITORS: [ProjectFile<'static>; 1] =
+    [("tsconfig.json", template!("common/tsconfig.json"))];
+const PACKAGE: ProjectFile<'static> = ("package.json", template!("common/package.json"));
 
 /// The newest that the projects were tried with.
 const HONO: &str = r#""hono": "^4.13.19""#;
 const TYPESCRIPT: &str = r#""typescript": "^5.9.3""#;
 
 /// The file that is run, and its tests. Nothing where there is no such template in the language.
-fn scripts(language: ProjectLanguage, kind: ProjectKind) -> Option<[ProjectFile; 2]> {
+fn scripts(language: ProjectLanguage, kind: ProjectKind) -> Option<[ProjectFile<'static>; 2]> {
     use {ProjectKind as Kind, ProjectLanguage as Language};
     let (app_name, app) = match (language, kind) {
         (Language::Lua, Kind::Web) => ("app.lua", template!("web/app.lua")),
@@ -158,6 +150,12 @@ pub(crate) fn run(args: &NewArgs) -> Result<(), String> {
         ProjectLanguage::Lua => files.extend(LUA_EDITORS),
         _ => files.extend(JS_EDITORS),
     }
+    // Made here: the tables that they are made of are in the executable anyway.
+    let types = match language {
+        ProjectLanguage::Lua => ("types/sampan.lua", codegen::lua_declarations()),
+        _ => ("types/sampan.d.ts", codegen::typescript_declarations()),
+    };
+    files.push((types.0, &types.1));
     let has_packages = language == ProjectLanguage::Ts || kind == ProjectKind::Hono;
     if has_packages {
         files.push(PACKAGE);

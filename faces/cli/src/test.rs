@@ -1,9 +1,11 @@
 //! `sampan test`: runs the tests of a project and shows what became of them.
 
+use crate::bench;
 use crate::dev::watch;
 use crate::dev::watch::changes::{Changes, Watched};
+use crate::terminal::print::{counted, say};
+use crate::terminal::signals;
 use crate::terminal::{escaped, paint};
-use crate::{bench, counted, say, signals};
 use sampan_host::log::Level;
 use sampan_log::Logger;
 use sampan_testkit::project::{self, TestOptions, TestOutcome, TestSummary};

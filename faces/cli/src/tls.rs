@@ -1,6 +1,6 @@
 //! `sampan tls`: the certificates that a server gets and renews by itself.
 
-use crate::say;
+use crate::terminal::print::{counted, say};
 use clap::Subcommand;
 use sampan_acme::{AcmeSettings, CertificateStatus, RenewalOutcome};
 use sampan_project::config::{EnvFile, Flags};
@@ -36,7 +36,7 @@ struct CertificateArgs {
     #[arg(value_name = "DIR|FILE", default_value = ".")]
     path: PathBuf,
     /// The domains, as the server was started with them [default: [tls.acme] domains].
-    #[arg(long, value_name = "DOMAIN", value_parser = crate::a_domain, value_delimiter = ',')]
+    #[arg(long, value_name = "DOMAIN", value_parser = crate::arguments::server::a_domain, value_delimiter = ',')]
     tls: Vec<String>,
     /// The configuration file [default: sampan.toml in the project's folder, if there is one].
     #[arg(long, value_name = "FILE")]
@@ -119,7 +119,7 @@ fn shown(one: &CertificateStatus, now: SystemTime) -> String {
         None => format!("{}: no certificate yet", one.domain),
         Some((_, until)) => match until.duration_since(now) {
             Ok(left) => {
-                let days = crate::counted(left.as_secs() / DAY, "day");
+                let days = counted(left.as_secs() / DAY, "day");
                 format!("{}: valid until {} ({days})", one.domain, date(until))
             }
             Err(_) => format!("{}: has ended on {}", one.domain, date(until)),
@@ -130,7 +130,7 @@ fn shown(one: &CertificateStatus, now: SystemTime) -> String {
         false => text += "\n  renewed as soon as its server runs",
     }
     if let Some(fault) = &one.fault {
-        let failures = crate::counted(one.failures.into(), "attempt");
+        let failures = counted(one.failures.into(), "attempt");
         text += &format!("\n  {failures} failed: {fault}");
     }
     text

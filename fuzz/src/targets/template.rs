@@ -6,7 +6,7 @@
 mod support;
 
 use crate::unless_it_panics;
-use sampan_template::UndefinedBehavior;
+use minijinja::UndefinedBehavior;
 use support::{MemoryReader, by_minijinja, by_us, data};
 
 const DATA: &str = r#"{"name": "A<b>\"'/&", "n": 42, "f": 1.5, "t": true, "no": false, "nothing": none, "empty": "", "xs": [3, 1, 2], "words":

@@ -1,7 +1,7 @@
 //! A client that sends several requests in one packet. Each answer carries what only its request had: a token, a field,
 //! or the result of a computation, which takes from nothing to many milliseconds.
 
-use super::Client;
+use super::client::Client;
 use crate::visitor::{Request, Told, same_json};
 
 /// The most requests in one packet.

@@ -1,6 +1,6 @@
 //! A client that adds jobs. Each that was acknowledged is done in the end, and none without its request.
 
-use super::{Client, listed};
+use super::client::{Client, listed};
 use crate::visitor::{Request, Told};
 use sampan_testkit::wait;
 use std::collections::{BTreeMap, BTreeSet};

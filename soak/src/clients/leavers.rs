@@ -1,7 +1,7 @@
 //! A client that leaves before it is answered: in the middle of a head, of an upload, of a computation, of a write, or
 //! of a conversation. Nothing of it may stay in the server.
 
-use super::Client;
+use super::client::Client;
 use crate::visitor::Request;
 use sampan_testkit::SocketClient;
 use std::io;

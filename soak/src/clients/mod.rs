@@ -1,6 +1,7 @@
 //! The clients, each a thread that asks until the run ends and then compares what it was told with what is there.
 
 mod answers;
+mod client;
 mod jobs;
 mod leavers;
 mod pages;
@@ -13,10 +14,9 @@ use crate::project::APP;
 use crate::random::Random;
 use crate::run::{Run, Site};
 use crate::visitor::Visitor;
-use sampan_testkit::wait;
+use client::Client;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 /// The clients that write rows.
 const WRITERS: u64 = 4;
@@ -26,24 +26,6 @@ const ANSWERS: u64 = 4;
 const SOCKETS: u64 = 2;
 /// The clients that leave without an answer.
 const LEAVERS: u64 = 2;
-
-/// A client at work: its visitor, its random numbers, and its number among those of its kind.
-struct Client {
-    visitor: Visitor,
-    random: Random,
-    number: u64,
-}
-
-impl Client {
-    fn has_ended(&self) -> bool {
-        self.visitor.site.run.has_ended()
-    }
-
-    /// Lets some time pass, so that clients leave time for each other: up to so many milliseconds.
-    fn pause(&mut self, millis_max: u64) {
-        wait::dawdle(Duration::from_millis(self.random.between(0, millis_max)));
-    }
-}
 
 /// A kind of client: its loop.
 type Work = fn(Client);
@@ -79,14 +61,4 @@ pub(crate) fn start(run: &Arc<Run>, sites: &[Arc<Site>]) -> Vec<JoinHandle<()>> 
         }
     }
     threads
-}
-
-/// Parses `1:a,2:b`, as the app lists rows.
-fn listed(value: &serde_json::Value) -> Option<Vec<(u64, String)>> {
-    let rows = value.get("rows")?.as_str()?.split(',');
-    let row = |row: &str| {
-        let (seq, value) = row.split_once(':')?;
-        Some((seq.parse().ok()?, value.to_owned()))
-    };
-    rows.filter(|row| !row.is_empty()).map(row).collect()
 }

@@ -1,6 +1,6 @@
 //! A reader of the examples' pages. A page has the same bytes each time, in both languages and after each restart.
 
-use super::Client;
+use super::client::Client;
 use crate::visitor::{Request, Told};
 use sampan_testkit::Answer;
 use std::collections::BTreeMap;

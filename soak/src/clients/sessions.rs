@@ -1,6 +1,6 @@
 //! Browsers that share one connection, each with a session. Each finds its own name, and the number that it wrote last.
 
-use super::Client;
+use super::client::Client;
 use crate::visitor::{Request, Told};
 use sampan_testkit::Answer;
 

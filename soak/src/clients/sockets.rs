@@ -1,7 +1,7 @@
 //! A client with two sockets in one room. An echo reaches its sender alone, a message both, in the order in which they
 //! were sent.
 
-use super::Client;
+use super::client::Client;
 use crate::run::add;
 use sampan_http::websocket::{Event, Opcode};
 use sampan_testkit::SocketClient;

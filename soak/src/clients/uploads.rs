@@ -1,6 +1,6 @@
 //! A client that uploads files. Each that was acknowledged is there to the byte, also after a restart.
 
-use super::Client;
+use super::client::Client;
 use crate::random::Random;
 use crate::visitor::{Request, Told};
 use std::collections::VecDeque;

@@ -1,7 +1,7 @@
 //! Clients that write rows and remember what became of each. After each restart, and now and then, they compare: what
 //! was acknowledged is there, what was refused is not, and of no batch there is a half.
 
-use super::{Client, listed};
+use super::client::{Client, listed};
 use crate::run::add;
 use crate::visitor::{Request, Told};
 use sampan_testkit::wait;

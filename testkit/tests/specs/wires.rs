@@ -6,7 +6,7 @@ use bytes::Bytes;
 use h2::client::{ResponseFuture, SendRequest};
 use libtest_mimic::{Failed, Trial};
 use sampan_client::certificates::Identity;
-use sampan_testkit::{Answer, Case, CaseClient, CaseWire, Http1Client, Request};
+use sampan_testkit::{Answer, Case, CaseClient, CaseWire, Http1Client, OneOrMore, Request};
 use std::future::Future;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -80,9 +80,6 @@ const EXCEPTIONS: &[Exception] = &[
         &["OPTIONS for the whole server"],
         "the client's library sends no target without a path",
     ),
-    whole("session/in_cookie", BOTH, COOKIE),
-    whole("session/login", BOTH, COOKIE),
-    whole("stream/fails", &[HTTP2], RESET),
     part(
         "middleware/csp_nonce",
         BOTH,
@@ -105,10 +102,6 @@ const EXCEPTIONS: &[Exception] = &[
 
 const BOTH: &[&str] = &[HTTP1, HTTP2];
 const SECURE: &str = "the case is about connections without TLS";
-const COOKIE: &str = "the case names the cookie, which has another name over TLS";
-
-const RESET: &str =
-    "a stream that fails is reset at once, and what waits among its frames is not sent";
 
 const CHUNKED: &str = "HTTP/2 has no transfer coding";
 const RAW: &str = "its clients leave in the middle of bytes of HTTP/1.1";
@@ -143,7 +136,11 @@ pub(super) fn trials(cases: &[Case]) -> Vec<Trial> {
             let skipped = of_case.iter().flat_map(|one| one.requests).copied();
             let skipped: Vec<&str> = skipped.collect();
             for engine in case.engines().iter().copied() {
-                let (case, wire, skipped) = (case.clone(), Arc::clone(wire), skipped.clone());
+                let (case, skipped) = (case.clone(), skipped.clone());
+                let wire: Arc<dyn CaseWire> = match case.name.starts_with("session/") {
+                    true => Arc::new(NamedCookie(Arc::clone(wire))),
+                    false => Arc::clone(wire),
+                };
                 let title = format!("{}::{engine} {name}", case.name);
                 trials.push(Trial::test(title, move || {
                     case.run_over(engine, &wire, &skipped).map_err(Failed::from)
@@ -195,6 +192,65 @@ impl CaseWire for SecuredHttp2 {
             server,
             identity,
         }))
+    }
+}
+
+/// A wire for cases that name the cookie of sessions: it has the name and the attributes for them that it has without
+/// TLS.
+struct NamedCookie<T>(T);
+
+impl CaseWire for NamedCookie<Arc<dyn CaseWire>> {
+    fn sections(&self) -> String {
+        self.0.sections()
+    }
+
+    fn carries(&self, request: &Request) -> bool {
+        self.0.carries(request)
+    }
+
+    fn connect(&self, server: SocketAddr) -> Result<Box<dyn CaseClient>, String> {
+        Ok(Box::new(NamedCookie(self.0.connect(server)?)))
+    }
+}
+
+/// The cookie of sessions without TLS, and over it.
+const COOKIES: [&str; 2] = ["session=", "__Host-session="];
+
+fn with_secured_cookie(request: &Request) -> Request {
+    let mut request = request.clone();
+    for (name, value) in &mut request.headers {
+        if name.eq_ignore_ascii_case("cookie")
+            && let OneOrMore::One(cookies) = value
+        {
+            let cookies = cookies.split("; ").map(|cookie| {
+                let value = cookie.strip_prefix(COOKIES[0]);
+                value.map_or_else(|| cookie.to_owned(), |value| COOKIES[1].to_owned() + value)
+            });
+            *value = OneOrMore::One(cookies.collect::<Vec<_>>().join("; "));
+        }
+    }
+    request
+}
+
+impl CaseClient for NamedCookie<Box<dyn CaseClient>> {
+    fn exchange(&mut self, request: &Request) -> Result<Answer, String> {
+        let mut answer = self.0.exchange(&with_secured_cookie(request))?;
+        for (name, value) in &mut answer.headers {
+            if name.eq_ignore_ascii_case("set-cookie")
+                && let Some(rest) = value.strip_prefix(COOKIES[1])
+            {
+                *value = (COOKIES[0].to_owned() + rest).replace("; Secure", "");
+            }
+        }
+        Ok(answer)
+    }
+
+    fn leave(self: Box<Self>, request: &Request, after: Duration) -> Result<(), String> {
+        self.0.leave(&with_secured_cookie(request), after)
+    }
+
+    fn is_closed(&mut self) -> bool {
+        self.0.is_closed()
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::Counts;
-use crate::Error;
+use crate::error::Error;
 
 /// The page with the table, and the lines around it.
 const PAGE: &str = "docs/how-it-works.md";
@@ -100,6 +100,22 @@ pub(super) fn of_testssl(findings: &[Finding]) -> Counts {
     }
 }
 
+/// Reads `test result: FAILED. 20 passed; 1 failed; 0 ignored; ...`.
+pub(super) fn of_cargo(text: &str) -> Option<Counts> {
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("test result: "))?;
+    let (_, numbers) = line.split_once(". ")?;
+    let mut numbers = numbers
+        .split("; ")
+        .filter_map(|part| part.split(' ').next()?.parse::<usize>().ok());
+    let (passed, failed) = (numbers.next()?, numbers.next()?);
+    Some(Counts {
+        passed,
+        all: passed + failed,
+    })
+}
+
 /// Puts the table into the docs.
 ///
 /// # Errors
@@ -133,6 +149,10 @@ mod tests {
         let text = "Finished in 0.2 seconds\n146 tests, 145 passed, 0 skipped, 1 failed\n";
         assert_eq!(of_h2spec(text), counts(145, 146));
         assert_eq!(of_h2spec("connection refused"), None);
+        let text =
+            "running 3 tests\n\ntest result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured\n";
+        assert_eq!(of_cargo(text), counts(2, 3));
+        assert_eq!(of_cargo("error: could not compile"), None);
         assert_eq!(of_kosoku("216 cases passed\n"), counts(216, 216));
         let text =
             "2 of 5 cases failed:\n  12.2.1: behavior=FAILED\nwrote reports for 5 cases to x\n";

@@ -11,10 +11,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use self::server::Server;
-use crate::{Error, project};
+use crate::error::Error;
+use crate::project;
 
 /// The programs, in the order of reports.
-const SUITES: [Suite; 4] = [
+const SUITES: [Suite; 5] = [
     Suite {
         name: "h2spec",
         title: "[h2spec](https://github.com/summerwind/h2spec) 2.2.1: HTTP/2",
@@ -35,12 +36,17 @@ const SUITES: [Suite; 4] = [
         title: "[testssl.sh](https://testssl.sh/): no finding above \"low\"",
         run: testssl,
     },
+    Suite {
+        name: "pebble",
+        title: "[pebble](https://github.com/letsencrypt/pebble) 2.8.0: certificates by ACME",
+        run: pebble,
+    },
 ];
 
 /// The options of `cargo xtask conformance`.
 #[derive(clap::Args)]
 pub(crate) struct ConformanceOptions {
-    /// Run only this: h2spec, kosoku, sslyze or testssl
+    /// Run only this: h2spec, kosoku, sslyze, testssl or pebble
     #[arg(long, value_name = "NAME", value_parser = SUITES.map(|suite| suite.name))]
     only: Option<String>,
     /// Test the executable of the profile `release`
@@ -162,6 +168,15 @@ fn testssl(program: &Path, server: &Server) -> Result<Counts, Error> {
         println!("  {}: {}: {}", one.severity, one.id, one.finding);
     }
     Ok(counts::of_testssl(&findings))
+}
+
+/// Runs the tests of certificates, which fail without pebble here.
+fn pebble(program: &Path, _: &Server) -> Result<Counts, Error> {
+    let mut cargo = project::cargo(&project::root());
+    cargo.args(["test", "-p", "sampan-runtime", "--test", "acme"]);
+    let text = said(cargo.env("SAMPAN_TEST_PEBBLE", program))?;
+    print_from(&text, "failures:");
+    counts::of_cargo(&text).ok_or_else(|| no_report("cargo test", &text))
 }
 
 /// Runs a program to its end. Most end with a number when a case failed.

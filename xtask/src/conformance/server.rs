@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::Error;
+use crate::error::Error;
 use crate::project::RunningServer;
 
 /// Both processes, and the files of the test. The processes end when it is dropped.

@@ -1,6 +1,6 @@
 //! The executable that `cargo xtask bench` measures: as it is published, made again only after a change.
 
-use crate::Error;
+use crate::error::Error;
 use std::fs;
 use std::path::Path;
 use std::process::Command;

@@ -1,6 +1,6 @@
 //! The oldest glibc that an executable runs on: the newest version of its symbols that the executable asks for.
 
-use crate::Error;
+use crate::error::Error;
 use object::Endianness;
 use object::read::elf::ElfFile64;
 

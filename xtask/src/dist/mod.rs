@@ -9,8 +9,9 @@ mod glibc;
 mod pgo;
 mod sbom;
 
+use crate::error::Error;
+use crate::project;
 use crate::project::PROFILE;
-use crate::{Error, project};
 use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,8 +3,9 @@
 //!
 //! See <https://doc.rust-lang.org/rustc/profile-guided-optimization.html>.
 
+use crate::error::Error;
+use crate::project;
 use crate::project::{PROFILE, RunningServer};
-use crate::{Error, project};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};

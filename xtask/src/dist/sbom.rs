@@ -4,7 +4,8 @@
 //! are compiled in but only asked for by build scripts are known by their names: they end in `-src`. The text has no
 //! time and no random number, so that one version gives one text.
 
-use crate::{Error, project};
+use crate::error::Error;
+use crate::project;
 use cargo_metadata::{Metadata, MetadataCommand, Package};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};

@@ -15,8 +15,9 @@ use std::time::Instant;
 use cargo_metadata::Message;
 use clap::Args;
 
+use crate::error::Error;
 use crate::tally::Tally;
-use crate::{Error, project, tidy};
+use crate::{project, tidy};
 use step::{CountFormat, TestStep};
 
 /// The time that the seeded generator runs after the corpus of each target, unless told otherwise.

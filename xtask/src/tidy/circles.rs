@@ -1,12 +1,13 @@
 //! Circles of files: files of one crate that import each other, directly or through others.
 //!
-//! The rule reads `use` declarations and paths that begin with `crate` or `super`. A path through a module that only
-//! passes a name on counts as an import of that module. Test modules do not count: they may import what they test.
+//! The rule reads `use` declarations and paths: those that begin with `crate`, `super` or `self`, and those that begin
+//! with a module below the file, as `child::f()` in a `mod.rs`. A path through a module that only passes a name on
+//! counts as an import of that module. Test modules do not count: they may import what they test.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::tree::Tree;
-use crate::Error;
+use crate::error::Error;
 
 /// The most files of a circle.
 const CIRCLE_FILES_MAX: usize = 5;
@@ -64,31 +65,35 @@ fn imports_of(module: &str, text: &str, known: &BTreeSet<&str>) -> BTreeSet<Stri
         .lines()
         .map(|line| line.split("//").next().unwrap_or_default());
     let text: String = lines
-        .take_while(|line| !line.starts_with("mod tests {"))
+        .take_while(|line| line.starts_with(' ') || !line.ends_with("mod tests {"))
         .collect::<Vec<_>>()
         .join("\n");
     let mut paths = Vec::new();
+    let mut code = String::new();
+    let mut from = 0;
     for (at, _) in text.match_indices("use ") {
-        let is_word = text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
-        if let Some(end) = text[at..].find(';').filter(|_| !is_word) {
-            spread("", &text[at + 4..at + end], &mut paths);
+        let before = text[..at].rsplit('\n').next().unwrap_or_default().trim();
+        let is_declaration = before.is_empty()
+            || before == "pub"
+            || (before.starts_with("pub(") && before.ends_with(')'));
+        if let Some(length) = text[at..]
+            .find(';')
+            .filter(|_| is_declaration && at >= from)
+        {
+            spread("", &text[at + 4..at + length], &mut paths);
+            code.push_str(&text[from..at]);
+            from = at + length;
         }
     }
-    for start in ["crate::", "super::"] {
-        for (at, _) in text.match_indices(start) {
-            let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
-            let end = text[at..].find(|c| !is_part(c)).unwrap_or(text.len() - at);
-            let path = &text[at..at + end];
-            // Braces of a `use` declaration follow, which have been spread.
-            // `pub(in crate::a)` imports nothing.
-            let is_scope = text[..at].ends_with("(in ");
-            // `$crate` in a macro leads from where the macro is used.
-            let is_inside = text[..at].ends_with(|c| is_part(c) || c == '$');
-            if !is_scope && !is_inside && !path.ends_with(':') {
-                paths.push(path.to_owned());
-            }
-        }
-    }
+    code.push_str(&text[from..]);
+    // `pub(in crate::a)` imports nothing, and `$crate` in a macro leads from where the macro is used.
+    let code = code.replace("(in crate", "(in $crate");
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '$');
+    let written = code.split(|c| !is_part(c)).filter(|path| {
+        let is_path = path.contains("::") && !path.starts_with(':');
+        is_path && !path.contains('$')
+    });
+    paths.extend(written.map(|path| path.trim_end_matches(':').to_owned()));
     let found = paths.iter().filter_map(|path| target(module, path, known));
     found.filter(|target| target != module).collect()
 }
@@ -224,6 +229,32 @@ mod tests {
             ),
         ]));
         assert_eq!(found, [["a", "b"]]);
+    }
+
+    #[test]
+    fn a_parent_imports_the_children_that_it_calls() {
+        let of = |parent| {
+            let child = "use super::Files;\nfn write(_: &Files) {}";
+            circles_of(&imports(&[("", parent), ("write", child)]))
+        };
+        assert_eq!(
+            of("mod write;\nfn f() { write::write(&files) }"),
+            [["", "write"]]
+        );
+        assert_eq!(
+            of("mod write;\nfn f() { self::write::write(&files) }"),
+            [["", "write"]]
+        );
+        assert_eq!(of("mod write;\nfn f(_: [write::A; 2]) {}"), [["", "write"]]);
+        assert!(of("mod write;\nfn f() { std::write::f() }").is_empty());
+        assert!(of("use other::{\n    write::A,\n};").is_empty());
+    }
+
+    #[test]
+    fn tests_of_any_visibility_import_what_they_like() {
+        let child = "#[cfg(test)]\npub(super) mod tests {\n    use super::super::*;\n}";
+        let found = imports(&[("", "fn f() { a::f() }"), ("a", child)]);
+        assert!(circles_of(&found).is_empty());
     }
 
     #[test]

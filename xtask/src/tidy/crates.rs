@@ -6,7 +6,7 @@ use cargo_metadata::{Dependency, DependencyKind, MetadataCommand, Package};
 use spdx::{Expression, LicenseReq, Licensee, ParseMode};
 
 use super::tree::Tree;
-use crate::Error;
+use crate::error::Error;
 
 /// Each place of the house and those that it may depend on. A name that ends in `/` stands for all crates in that
 /// folder.

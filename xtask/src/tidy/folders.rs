@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::tree::Tree;
-use crate::Error;
+use crate::error::Error;
 
 /// The most source files of a folder. Files in folders below it do not count.
 const FOLDER_FILES_MAX: usize = 15;

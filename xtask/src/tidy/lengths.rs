@@ -1,7 +1,7 @@
 //! The length of source files.
 
 use super::tree::Tree;
-use crate::Error;
+use crate::error::Error;
 
 /// The most lines of a source file that is part of the product or of a tool.
 const SOURCE_LINES_MAX: usize = 400;

@@ -1,7 +1,7 @@
 //! Capabilities stand in one list: no other code of the application names one.
 
 use super::tree::Tree;
-use crate::Error;
+use crate::error::Error;
 
 /// The folder of the application's crates, and of the faces.
 const PLACES: &[&str] = &["app/", "faces/", "testkit/src/"];

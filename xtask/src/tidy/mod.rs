@@ -18,8 +18,9 @@ mod words;
 
 use std::path::Path;
 
+use crate::error::Error;
+use crate::project;
 use crate::tally::Tally;
-use crate::{Error, project};
 use tree::Tree;
 
 /// A rule: no complaints, and it holds. Fails where a file or the workspace cannot be read.
@@ -32,7 +33,7 @@ const RULES: &[(&str, TidyRule)] = &[
     ("ARCHITECTURE.md shows the allowed arrows", crates::printed_arrows),
     ("files form small circles, those of the application none", circles::circles),
     ("no folder has more than 15 source files", folders::folders),
-    ("no crate passes another one on", tunnels::tunnels),
+    ("no crate passes another one on, ours or of others", tunnels::tunnels),
     ("versions are pinned, lints inherited", crates::pins),
     ("third-party crates come from crates.io under permissive licences", crates::licences),
     ("no capability knows a language", names::languages),
@@ -49,6 +50,7 @@ const RULES: &[(&str, TidyRule)] = &[
     ("unsafe code stays where ARCHITECTURE.md allows it", sources::unsafe_code),
     ("no unfinished business in the source", sources::markers),
     ("the documents are there and README has the two commands", sources::documents),
+    ("the glossary is in the order of the alphabet", sources::glossary),
 ];
 
 /// Runs the rules on this checkout and prints the closing line. `false` if any was broken.

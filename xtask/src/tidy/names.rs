@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::tree::Tree;
-use crate::Error;
+use crate::error::Error;
 
 const CAPABILITIES: &str = "capabilities/";
 const ENGINES: &[&str] = &[

@@ -1,7 +1,7 @@
 //! Files: what they open with, how long they are, where unsafe code may be, that they are finished, and the documents.
 
 use super::tree::Tree;
-use crate::Error;
+use crate::error::Error;
 
 /// The folders whose crates may use unsafe code anywhere; single modules elsewhere are listed in ARCHITECTURE.md.
 const UNSAFE_FOLDERS: &[&str] = &[
@@ -22,6 +22,9 @@ const MARKERS: &[&str] = &[
     concat!("XX", "X"),
     concat!("HA", "CK"),
 ];
+
+/// The heading in ARCHITECTURE.md of the glossary.
+const GLOSSARY: &str = "## Glossary";
 
 /// The documents at the root.
 const DOCUMENTS: &[&str] = &[
@@ -141,11 +144,54 @@ pub(super) fn documents(tree: &Tree) -> Result<Vec<String>, Error> {
     Ok(complaints)
 }
 
+/// The words of the glossary stand in the order of the alphabet, each once.
+pub(super) fn glossary(tree: &Tree) -> Result<Vec<String>, Error> {
+    let text = tree.text("ARCHITECTURE.md")?;
+    let lines = text.lines().skip_while(|line| *line != GLOSSARY).skip(1);
+    let lines = lines.take_while(|line| !line.starts_with("## "));
+    let rows = lines.filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    // The first row names the columns.
+    let words: Vec<String> = rows.skip(1).map(str::to_lowercase).collect();
+    if words.is_empty() {
+        return Ok(vec![format!(
+            "ARCHITECTURE.md must have a table below `{GLOSSARY}`"
+        )]);
+    }
+    let pairs = words.windows(2).filter(|pair| pair[0] >= pair[1]);
+    let told = pairs.map(|pair| {
+        let (first, second) = (&pair[0], &pair[1]);
+        format!("ARCHITECTURE.md: in the glossary `{second}` must stand before `{first}`, and each word once")
+    });
+    Ok(told.collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::TidyRule;
     use super::super::tree::tests::complaints;
     use super::*;
+
+    #[test]
+    fn a_glossary_out_of_order_is_found() {
+        let told = |rows: &str| {
+            let table = "| word | meaning |\n|---|---|\n";
+            let text =
+                format!("## Map\n| z | 1 |\n\n## Glossary\n\n{table}{rows}\n## Rules\n| a | b |\n");
+            complaints(glossary, &[("ARCHITECTURE.md", &text)])
+        };
+        assert_eq!(
+            told("| answer | a |\n| Bracket | b |\n| bracket row | c |\n"),
+            [""; 0]
+        );
+        let swapped = told("| context | a |\n| confined | b |\n");
+        assert_eq!(swapped.len(), 1);
+        assert!(
+            swapped[0].contains("`confined` must stand before `context`"),
+            "{swapped:?}"
+        );
+        assert_eq!(told("| lane | a |\n| lane | b |\n").len(), 1);
+        assert_eq!(told("").len(), 1);
+    }
 
     #[test]
     fn a_module_without_an_opening_is_found() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::tree::Tree;
-use crate::Error;
+use crate::error::Error;
 
 const FOLDER: &str = "tests/specs/";
 const WANTED: &[&str] = &["app.lua", "app.js", "expect.toml"];

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::Error;
+use crate::error::Error;
 
 /// Folders that hold nothing of ours.
 const SKIPPED: &[&str] = &[".git", ".peers", "node_modules", "target"];

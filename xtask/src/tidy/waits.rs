@@ -1,7 +1,7 @@
 //! Tests wait for events: they neither sleep nor compare the time that passed.
 
 use super::tree::Tree;
-use crate::Error;
+use crate::error::Error;
 
 /// Calls that wait for a length of time.
 const SLEEPS: &[&str] = &["thread::sleep", "time::sleep"];

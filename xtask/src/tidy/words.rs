@@ -1,7 +1,7 @@
 //! Words and lines: doc comments open as those of Rust's standard library do, and lines end at [`COLUMNS_MAX`].
 
 use super::tree::Tree;
-use crate::Error;
+use crate::error::Error;
 
 /// Words that a doc comment must not begin with.
 const REFUSED_OPENINGS: &[&str] = &[

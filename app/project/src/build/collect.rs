@@ -1,7 +1,7 @@
 //! The files of a project's folder that are packed: all but those that a server makes, those that are hidden, and what
 //! only developers need.
 
-use super::{Files, canonical};
+use super::files::{Files, canonical};
 use crate::archive::format::{Appended, appended};
 use crate::files::{MIGRATIONS, SHARED};
 use crate::media::SIBLINGS;

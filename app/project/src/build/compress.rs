@@ -1,6 +1,6 @@
 //! The encoded forms of static files: made once here, as hard as the encoders can.
 
-use super::Files;
+use super::files::Files;
 use crate::encoders::{EncoderLevels, Encoders};
 use crate::media::{SIBLINGS, content_type, is_text};
 use std::collections::BTreeSet;

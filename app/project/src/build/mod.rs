@@ -8,6 +8,7 @@
 mod base;
 mod collect;
 mod compress;
+mod files;
 mod lua_requires;
 mod reach;
 mod write;
@@ -15,7 +16,6 @@ mod write;
 use crate::archive::format::INDEX_BYTES_MAX;
 use crate::files::Project;
 use base::Base;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The most that the files of a project may have together, in bytes.
@@ -65,9 +65,6 @@ pub struct PackedSettings {
     /// The warnings for the developer.
     pub warnings: Vec<String>,
 }
-
-/// Files by their paths, ready to be packed.
-type Files = BTreeMap<String, Vec<u8>>;
 
 /// Returns the scripts of its own that a project reaches from the file that is run, with their texts.
 ///
@@ -135,18 +132,4 @@ pub fn build(
         left_out,
         warnings,
     })
-}
-
-/// The canonical form of a path whose last part need not exist.
-fn canonical(path: &Path) -> Option<PathBuf> {
-    if let Ok(whole) = path.canonicalize() {
-        return Some(whole);
-    }
-    let parent = path.parent()?;
-    let parent = if parent.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        parent
-    };
-    Some(parent.canonicalize().ok()?.join(path.file_name()?))
 }

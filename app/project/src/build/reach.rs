@@ -5,7 +5,7 @@
 //! what it found on the disk. Lua files are all packed anyway, unless a folder of them is left out: here those that are
 //! required at the top level are found, and missing ones are noticed.
 
-use super::Files;
+use super::files::Files;
 use super::lua_requires::{self, Requires};
 use crate::Language;
 use crate::files::Project;

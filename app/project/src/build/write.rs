@@ -1,8 +1,8 @@
 //! Writes the executable: beside its place under another name first, so that half of it is never seen.
 
-use super::Files;
 use super::base::Base;
-use super::canonical;
+use super::files::Files;
+use super::files::canonical;
 use crate::archive::format::{Appended, Checksum, Index, IndexedFile, Trailer};
 use crate::archive::format::{appended, checksum, hex};
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};

@@ -21,7 +21,8 @@ const LIST_DEPTH_MAX: usize = 16;
 
 /// The number of entries of a folder that are looked at for their names.
 const NAMES_MAX: usize = 1_000;
-/// Folders that may be links to a folder outside of the project, so that projects can share them.
+/// Folders all of whose files capabilities read. They may be links to a folder outside of the project, so that projects
+/// can share them. A test of the program compares them with what its capabilities say.
 pub const SHARED: [&str; 2] = [TEMPLATES, "locales"];
 
 /// A folder on disk.

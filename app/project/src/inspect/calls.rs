@@ -1,7 +1,7 @@
 //! Names of files, texts and routes in the calls of scripts and templates: `render("page.html")`, `asset("app.css")`,
 //! `req:t("title")` and `url_for("product")`. Only literal names are seen.
 
-use crate::files::Project;
+use crate::files::{Project, TEMPLATES};
 
 /// The kind of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub fn of(
         }
     }
     for name in templates {
-        let file = format!("templates/{name}");
+        let file = format!("{TEMPLATES}/{name}");
         let text = project.sources().read(&file).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         found.extend(in_text(&file, &text, "asset", CallKind::Asset));

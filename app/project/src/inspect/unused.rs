@@ -3,20 +3,13 @@
 
 use super::finding::Finding;
 use super::read_files::ReadFiles;
-use crate::files::Project;
+use crate::files::{Project, SHARED, TEMPLATES};
 use crate::language::Language;
 use std::collections::BTreeSet;
 use std::fs;
 
-/// Folders whose scripts are not the app's, in every project.
-const OTHERS: [&str; 6] = [
-    "node_modules",
-    "lua_modules",
-    "tests",
-    "scripts",
-    "types",
-    "templates",
-];
+/// Folders whose scripts are not the app's, in every project, beside [`SHARED`].
+const OTHERS: [&str; 5] = ["node_modules", "lua_modules", "tests", "scripts", "types"];
 
 /// The folders among them whose scripts are run by commands of their own, and use files of the project: `sampan test`
 /// and `sampan exec`.
@@ -47,7 +40,9 @@ impl Scripts {
         let entries = fs::read_dir(project.root()).into_iter().flatten();
         for entry in entries.filter_map(Result::ok) {
             let name = entry.file_name().to_string_lossy().into_owned();
-            let is_skipped = OTHERS.contains(&&*name) || skipped.contains(&&*name);
+            let is_skipped = [&OTHERS[..], &SHARED, skipped]
+                .iter()
+                .any(|folders| folders.contains(&&*name));
             if name.starts_with('.') || is_skipped {
                 continue;
             }
@@ -103,7 +98,7 @@ impl Scripts {
             }
         }
         let of_template = |name: &String| {
-            let bytes = project.sources().read(&format!("templates/{name}"))?;
+            let bytes = project.sources().read(&format!("{TEMPLATES}/{name}"))?;
             Some((name.clone(), String::from_utf8_lossy(&bytes).into_owned()))
         };
         let texts: Vec<_> = templates.iter().filter_map(of_template).collect();
@@ -119,7 +114,7 @@ impl Scripts {
                 .any(|(of, text)| of != name && names(text, name));
             if !by_scripts && !by_others {
                 let text = "no script and no other template names it";
-                let file = format!("templates/{name}");
+                let file = format!("{TEMPLATES}/{name}");
                 findings.push(Finding::warning(&file, None, text));
             }
         }

@@ -67,10 +67,12 @@ limits! {
         out_bytes_max: size(ANY), "unsent output of one connection above which its further requests wait";
         unsent_bytes_max: size(ANY), "memory that waits for clients to read it; 0 is a quarter of the memory";
         unsent_bytes_per_client_max: size(ANY), "the same for one client address; 0 is half of unsent_bytes_max";
+        received_bytes_max: size(ANY), "memory of the process for bodies of requests; 0 is a quarter of all";
+        received_bytes_per_client_max: size(ANY), "the same for one client address; 0 is half of received_bytes_max";
         held_max: count(ANY), "answers of one connection that wait for the commit of their group";
         streams_max: count(ANY), "requests of one HTTP/2 connection that are under way at a time";
         resets_max: count(ANY), "requests that an HTTP/2 client takes back unanswered";
-        control_frames_max: count(ANY), "HTTP/2 frames within a second that carry neither requests nor bodies";
+        control_frames_max: count(ANY), "frames of HTTP/2 or a WebSocket within a second that carry nothing";
         window_bytes_max: size(ANY), "of the body of an HTTP/2 request, what is received ahead of its reader";
         collected_bytes_max: size(ANY), "bodies of one HTTP/2 connection in memory, above which their clients wait";
         linger_millis_max: time(ANY), "reading on after an error answer, so that the client can read it";
@@ -128,8 +130,13 @@ pub(super) fn from_settings(settings: &Settings) -> Result<AllLimits, String> {
         // A target is a part of the head.
         http.target_bytes_max = http.target_bytes_max.min(http.head_bytes_max);
     }
-    if limits.process_bytes_max > 0 && http.unsent_bytes_max == 0 {
-        http.unsent_bytes_max = usize::try_from(memory_bytes / 4).unwrap_or(usize::MAX);
+    if limits.process_bytes_max > 0 {
+        let quarter = usize::try_from(memory_bytes / 4).unwrap_or(usize::MAX);
+        for bytes_max in [&mut http.unsent_bytes_max, &mut http.received_bytes_max] {
+            if *bytes_max == 0 {
+                *bytes_max = quarter;
+            }
+        }
     }
     http.check()?;
     Ok(limits)

@@ -17,7 +17,7 @@ use crate::reload::seen_files::SeenFiles;
 use crate::sandbox::confinement::Confinement;
 use sampan_db::DatabaseConfig;
 use sampan_host::Module;
-use sampan_host::capability::{ProjectSettings, WrittenFolder};
+use sampan_host::capability::{ProjectSettings, TempFolder, WrittenFolder};
 use sampan_host::settings::SettingValue;
 use sampan_log::{LogSettings, Logger};
 use sampan_project::Language;
@@ -220,6 +220,13 @@ impl AppConfig {
     pub fn written_folders(&self) -> Vec<WrittenFolder> {
         let settings = self.project_settings();
         let folders = capabilities::ordered().map(|one| (one.folders)(&settings));
+        folders.flatten().collect()
+    }
+
+    /// Returns the folders of files that are not complete yet.
+    pub(crate) fn temp_folders(&self) -> Vec<TempFolder> {
+        let settings = self.project_settings();
+        let folders = capabilities::ordered().map(|one| (one.temp_folders)(&settings));
         folders.flatten().collect()
     }
 

@@ -1,7 +1,7 @@
 //! All that can be found wrong with a project before a request.
 
 use super::look::look;
-use super::promises::misused_promises;
+use super::promises::{missing_awaits, misused_promises};
 use super::unmatched;
 use crate::app_config::AppConfig;
 use crate::capabilities;
@@ -20,7 +20,6 @@ use sampan_project::inspect::calls::{self, CallKind};
 use sampan_project::inspect::read_files::ReadFiles;
 use sampan_project::inspect::unused;
 use sampan_project::inspect::{Finding, Severity};
-use sampan_project::{Language, Project};
 use std::path::Path;
 
 /// The findings about a project, and the number of checked files.
@@ -169,24 +168,6 @@ fn checked(mut config: AppConfig, scratch: &Path, report: &mut CheckReport) -> R
     }
     report.findings.extend(scripts.unused(&project, &templates));
     Ok(())
-}
-
-/// Finds calls of `db` in the scripts that the project reaches without which JavaScript goes on with a promise.
-fn missing_awaits(project: &Project) -> Result<Vec<Finding>, String> {
-    if project.language() != Some(Language::Js) {
-        return Ok(Vec::new());
-    }
-    let mut findings = Vec::new();
-    for (file, text) in sampan_project::build::scripts(project)? {
-        for one in sampan_js_modules::missing_awaits(&file, &text) {
-            let call = one.call;
-            let text = format!(
-                "{call} gives a promise on PostgreSQL, which nothing awaits: write await {call}(...)"
-            );
-            findings.push(Finding::warning(&file, Some(one.line), text));
-        }
-    }
-    Ok(findings)
 }
 
 /// Reads the files of `[tls]` as a server does. The log is told of certificates that have expired.

@@ -7,7 +7,7 @@ mod check;
 mod copies;
 mod foreign;
 mod look;
-mod promises;
+pub(crate) mod promises;
 mod routes;
 mod unmatched;
 mod work;

@@ -1,11 +1,16 @@
 //! Promises that scripts use as if they were their values.
 
+use crate::app_config::AppConfig;
 use crate::capabilities;
+use sampan_host::log::Level;
 use sampan_host::module::RowOwner;
 use sampan_host::names::camel_case;
 use sampan_host::{Function, FunctionKind};
-use sampan_project::Language;
 use sampan_project::inspect::Finding;
+use sampan_project::{Language, Project};
+
+/// The most calls without `await` that a server names when it starts.
+const MISSING_AWAITS_TOLD_MAX: usize = 20;
 
 /// Lists the promises that scripts in JavaScript use as if they were their values. `scripts` are files with their
 /// texts.
@@ -20,6 +25,46 @@ pub fn misused_promises(scripts: &[(String, String)]) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Finds calls of `db` in the scripts that the project reaches whose promise nothing awaits on PostgreSQL.
+///
+/// # Errors
+/// A script cannot be found or parsed.
+pub(super) fn missing_awaits(project: &Project) -> Result<Vec<Finding>, String> {
+    if project.language() != Some(Language::Js) {
+        return Ok(Vec::new());
+    }
+    let mut findings = Vec::new();
+    for (file, text) in sampan_project::build::scripts(project)? {
+        for one in sampan_js_modules::missing_awaits(&file, &text) {
+            let call = one.call;
+            let text = format!(
+                "{call} gives a promise on PostgreSQL, which nothing awaits: write await {call}(...)"
+            );
+            findings.push(Finding::warning(&file, Some(one.line), text));
+        }
+    }
+    Ok(findings)
+}
+
+/// Logs the calls without `await` of a project that is served on PostgreSQL: where a script only asks whether there is
+/// a row, no error tells of them.
+pub(crate) fn warn_of_missing_awaits(config: &AppConfig) {
+    if !config.database.config.is_postgres() {
+        return;
+    }
+    // Faults of the project are reported when it is loaded.
+    let found = missing_awaits(&config.base.project).unwrap_or_default();
+    let logger = &config.program.logger;
+    for one in found.iter().take(MISSING_AWAITS_TOLD_MAX) {
+        logger.text(Level::Warn, one.to_string());
+    }
+    let others = found.len().saturating_sub(MISSING_AWAITS_TOLD_MAX);
+    if others > 0 {
+        let text = format!("{others} more calls of db are not awaited: sampan check lists them");
+        logger.text(Level::Warn, text);
+    }
 }
 
 /// The functions that give a promise in JavaScript on every database, with the names of their modules.

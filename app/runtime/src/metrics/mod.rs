@@ -33,11 +33,12 @@ pub(crate) fn registry(config: &AppConfig) -> Option<Arc<Registry>> {
     Some(registry)
 }
 
-/// Has the registry ask the workers for what they count anyway.
+/// Has the registry ask the workers and the database for what they count anyway.
 pub(crate) fn collect_workers(shared: &Arc<ServerShared>) {
     let Some(registry) = &shared.metrics else {
         return;
     };
+    shared.database.measure_statements(registry);
     let weak: Weak<ServerShared> = Arc::downgrade(shared);
     registry.collect(move |readings| {
         let Some(shared) = weak.upgrade() else {
@@ -54,6 +55,10 @@ pub(crate) fn collect_workers(shared: &Arc<ServerShared>) {
             readings.put(&known::SLOW_MOVES, &["quick"], to_quick as f64);
         }
         readings.put(&known::WORKERS, &[], workers as f64);
+        for (number, time) in shared.processor_times() {
+            let number = number.to_string();
+            readings.put(&known::WORKER_CPU, &[&number], time.as_secs_f64());
+        }
         readings.put(&known::CONNECTIONS, &[], open as f64);
         readings.put(&known::CONNECTIONS_PARKED, &[], parked as f64);
         readings.put(&known::ISOLATES_ABANDONED, &[], shared.abandoned() as f64);

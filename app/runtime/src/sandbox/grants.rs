@@ -5,6 +5,7 @@ use super::{ports, system};
 use crate::app_config::AppConfig;
 use crate::upgrade::new_process;
 use sampan_project::config::ListenAddress;
+use sampan_project::files::MIGRATIONS;
 use sampan_sandbox::{Access, Connections, Grants};
 use sampan_serve::fetch;
 use std::fs::{DirBuilder, File};
@@ -88,7 +89,8 @@ pub(super) fn has_folders(
     let folders = |config: &AppConfig| -> Vec<PathBuf> {
         let written = config.written_folders().into_iter();
         let written = written.map(|folder| folder.path);
-        written.chain(temp_folder(config)).collect()
+        let temp = config.temp_folders().into_iter();
+        written.chain(temp.map(|folder| folder.path)).collect()
     };
     let wanted = folders(config);
     if wanted == folders(start) {
@@ -104,13 +106,6 @@ pub(super) fn has_folders(
     wanted.iter().all(is_granted)
 }
 
-/// Returns the folder of files that are not complete yet, if one is named.
-fn temp_folder(config: &AppConfig) -> Option<PathBuf> {
-    let files = config.base.sections.named("files").ok()?;
-    let temp = files.text_if_set("temp")?;
-    Some(config.base.project.root().join(temp))
-}
-
 fn add_project(grants: &mut Grants, config: &AppConfig) {
     let project = &config.base.project;
     let root = project.root();
@@ -120,7 +115,7 @@ fn add_project(grants: &mut Grants, config: &AppConfig) {
         // Either may be a link to a folder that several projects share.
         for (folder, reason) in [
             (folder, "[static] folder"),
-            (root.join("migrations"), "the migrations"),
+            (root.join(MIGRATIONS), "the migrations"),
         ] {
             if let Ok(folder) = folder.canonicalize()
                 && !folder.starts_with(root)
@@ -162,8 +157,8 @@ fn add_data(grants: &mut Grants, config: &AppConfig, missing: MissingFolders) {
     if let Some(folder) = config.crash_folder() {
         add_folder(grants, &folder, "reports of crashes", missing);
     }
-    if let Some(temp) = temp_folder(config) {
-        add_folder(grants, &temp, "[files] temp", missing);
+    for folder in config.temp_folders() {
+        add_folder(grants, &folder.path, folder.key, missing);
     }
     let backup = config.base.sections.of(&sampan_backup::SECTION);
     let target = backup

@@ -16,7 +16,7 @@ use crate::worker::start::{LoadedWorker, STACK_BYTES, deaf_while_loading, run_he
 use crate::worker::watchdog::ABANDONED_MAX;
 use sampan_host::log::Level;
 use sampan_host::{Error, ErrorKind, LocalFuture};
-use sampan_http::{UnsentBytes, answer_directly};
+use sampan_http::{ClientBytes, answer_directly};
 use sampan_serve::Dispatch;
 use sampan_serve::Gate;
 use sampan_serve::Loaded;
@@ -117,7 +117,7 @@ impl Worker {
             place,
             is_trial: false,
             generation: Arc::clone(&generation),
-            unsent: UnsentBytes::new(&shared.limits),
+            unsent: ClientBytes::new(&shared.limits),
             parking: None,
             limits: Arc::clone(&shared.limits),
             database: shared.database.clone(),

@@ -16,13 +16,14 @@ use sampan_db::AppDatabase;
 use sampan_host::capability::Beside;
 use sampan_host::metrics::Registry;
 use sampan_host::trace::Tracing;
-use sampan_http::{Limits, Parking, UnsentBytes, WorkerHandle, Workers};
+use sampan_http::{ClientBytes, Limits, Parking, WorkerHandle, Workers};
 use sampan_serve::lane::RouteNames;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 
 /// A worker that serves.
@@ -58,7 +59,7 @@ pub(crate) struct ServerShared {
     /// Those of a server that speaks HTTPS.
     pub(crate) certificates: Option<ServerCertificates>,
     /// The bytes that clients have not read, counted for all workers.
-    pub(super) unsent: Arc<UnsentBytes>,
+    pub(super) unsent: Arc<ClientBytes>,
     /// The idle connections, which all workers share where there are several.
     pub(super) parking: Option<Arc<Parking>>,
     pub(crate) database: AppDatabase,
@@ -113,6 +114,11 @@ impl ServerShared {
         let served: usize = self.crew().iter().map(CrewMember::connections).sum();
         let parked = self.parking.as_ref().map_or(0, |parking| parking.len());
         (served + parked, parked)
+    }
+
+    /// Returns the processor time of the thread of each worker, by the worker's number.
+    pub(crate) fn processor_times(&self) -> BTreeMap<usize, Duration> {
+        self.watchdog.processor_times()
     }
 
     /// Returns the number of isolates that were given up because their script could not be stopped.

@@ -15,6 +15,7 @@ use crate::generation::Generation;
 use crate::health;
 use crate::health::handler::HealthAnswers;
 use crate::health::monitor::HealthMonitor;
+use crate::inspect::promises::warn_of_missing_awaits;
 use crate::lane::learned;
 use crate::lane::shared::{Lane, LaneChange};
 use crate::listening::{self, Listening, ServerCertificates, User};
@@ -27,7 +28,7 @@ use crate::worker::long_runs::LongRuns;
 use crate::worker::watchdog::Watchdog;
 use sampan_acme::AcmeSettings;
 use sampan_host::log::Level;
-use sampan_http::{Limits, Parking, UnsentBytes, Workers};
+use sampan_http::{ClientBytes, Limits, Parking, Workers};
 use sampan_project::VERSION;
 use sampan_serve::files::OPEN_FILES_MAX;
 use sampan_serve::lane::{ENOUGH_AT_ONCE, RouteNames};
@@ -111,6 +112,7 @@ impl Server {
         backup::restore_at_start(&config)?;
         let before = BeforeOpening::look(&config);
         let (database, migrated) = database::prepare(&config)?;
+        warn_of_missing_awaits(&config);
         let database_checks = health::checks(&config, &database)?;
         let is_stopping = Arc::clone(&stopper.is_stopping);
         let health = HealthMonitor::new(database_checks, state.get(), is_stopping);
@@ -122,7 +124,7 @@ impl Server {
         let generation = Generation::new(Arc::clone(&config), state);
         let shared = Arc::new(ServerShared {
             config,
-            unsent: UnsentBytes::new(&limits),
+            unsent: ClientBytes::new(&limits),
             limits: Arc::new(limits),
             parking,
             certificates,

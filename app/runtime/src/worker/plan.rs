@@ -7,7 +7,7 @@ use crate::metrics::handler::MetricsAnswers;
 use sampan_db::AppDatabase;
 use sampan_host::metrics::Registry;
 use sampan_host::trace::Tracing;
-use sampan_http::{Limits, Parking, UnsentBytes, WorkerHandle};
+use sampan_http::{ClientBytes, Limits, Parking, WorkerHandle};
 use sampan_serve::lane::{RouteNames, SlowLane};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
@@ -28,7 +28,7 @@ pub(crate) struct WorkerPlan {
     pub(crate) generation: Arc<Generation>,
     pub(crate) limits: Arc<Limits>,
     /// The bytes that clients have not read, counted for all workers of the server.
-    pub(crate) unsent: Arc<UnsentBytes>,
+    pub(crate) unsent: Arc<ClientBytes>,
     /// The idle connections, where the workers of the server share them.
     pub(crate) parking: Option<Arc<Parking>>,
     pub(crate) database: AppDatabase,

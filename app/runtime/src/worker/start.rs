@@ -104,6 +104,7 @@ impl WorkerPlan {
         let db = self.database.worker(outbox.clone(), Arc::clone(&watch));
         db.measure(current.clone());
         if let Some(registry) = &self.metrics {
+            self.watchdog.measure(self.id, self.place + 1);
             db.measure_commits(registry);
         }
         let gate = Gate::new(

@@ -2,7 +2,7 @@
 
 use crate::faults::{directory, put_old};
 use crate::kept::{BELIEVING, Kept, of_pebble, settings};
-use sampan_acme::AcmeSettings;
+use sampan_acme::{AcmeSettings, CertificateFields};
 use sampan_client::pebble::Pebble;
 use sampan_client::wait;
 use std::path::{Path, PathBuf};
@@ -65,6 +65,8 @@ fn a_process_killed_in_a_renewal_leaves_its_order_to_the_next() {
     };
     let folder = tempfile::tempdir().expect("a folder");
     let settings = of_pebble(folder.path(), &pebble);
+    let old = put_old(&settings);
+    let in_place = || CertificateFields::of_file(&settings.certificate_file("localhost"));
     let name = "crashes::a_process_killed_in_a_renewal_leaves_its_order_to_the_next";
     let this = std::env::current_exe().expect("a test has an executable");
     let mut command = Command::new(this);
@@ -78,8 +80,13 @@ fn a_process_killed_in_a_renewal_leaves_its_order_to_the_next() {
     let child = Killed(command.spawn().expect("started"));
     // The authority lets half a second pass before it tells of the certificate.
     let key = wait::found("an order", || ordered_key(&settings));
+    assert_eq!(in_place().as_ref(), Some(&old));
     drop(child);
+    assert_eq!(in_place().as_ref(), Some(&old));
     let kept = Kept::start(settings);
+    wait::until("another certificate", || {
+        kept.certificate().is_some_and(|fresh| fresh != old)
+    });
     assert_finished(&kept, &key);
     assert_eq!(kept.host.count("no new certificate"), 0);
 }

@@ -1,7 +1,7 @@
 //! Renewals that fail: the certificate in place stays, and the log says when it ends.
 
 use crate::kept::{DAY, Kept, settings};
-use sampan_acme::{AcmeSettings, CertificateFields, RenewalOutcome, renew, status};
+use sampan_acme::{AcmeSettings, CertificateFields, Clock, RenewalOutcome, renew, status};
 use sampan_client::certificates::Identity;
 use sampan_client::pebble::{Pebble, PebbleOptions};
 use sampan_client::{ports, wait};
@@ -153,6 +153,45 @@ fn closed_directory() -> (String, Arc<AtomicUsize>) {
         usual(origin, path).unwrap_or_else(refused)
     });
     (directory, asked)
+}
+
+#[test]
+fn an_authority_is_asked_twice_a_day_when_to_renew() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let asked = Arc::<AtomicUsize>::default();
+    let count = Arc::clone(&asked);
+    let directory = directory(move |origin, path| {
+        if path.starts_with("/ari/") {
+            count.fetch_add(1, Ordering::SeqCst);
+            let window = r#"{"start":"2999-01-01T00:00:00Z","end":"2999-01-02T00:00:00Z"}"#;
+            let body = format!("{{\"suggestedWindow\":{window}}}");
+            return answered("200 OK", "Retry-After: 21600\r\n", &body);
+        }
+        let usual = usual(origin, path).unwrap_or_else(|| panic!("{path}"));
+        if path != "/dir" {
+            return usual;
+        }
+        let (_, names) = usual.split_once("\r\n\r\n{").expect("a body");
+        let body = format!("{{\"renewalInfo\":\"{origin}/ari\",{names}");
+        answered("200 OK", "", &body)
+    });
+    let settings = settings(folder.path(), directory);
+    put_aged(&settings, 10, true);
+    let kept = Kept::start(settings);
+    let asked = || asked.load(Ordering::SeqCst);
+    wait::until("a question", || asked() == 1);
+    let looks = 5 * kept.clock.look_pause();
+    for halves in 1..=4 {
+        kept.clock.go_ahead(11 * DAY / 24);
+        wait::dawdle(looks);
+        assert_eq!(asked(), halves);
+        kept.clock.go_ahead(DAY / 24);
+        wait::until("another question", || asked() > halves);
+    }
+    wait::dawdle(looks);
+    assert_eq!(asked(), 5);
+    assert!(status(&kept.settings)[0].suggested.is_some());
+    assert_eq!(kept.host.count("cannot ask when"), 0);
 }
 
 #[test]

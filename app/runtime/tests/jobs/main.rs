@@ -3,6 +3,8 @@
 mod busy;
 mod cancelled;
 mod clock;
+mod followers;
+mod kept;
 mod million;
 mod versions;
 

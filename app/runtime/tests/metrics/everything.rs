@@ -21,6 +21,7 @@ end)
 app.get("/add", function()
   app.enqueue("add", {})
   app.enqueue("add", { fails = true })
+  app.db.query("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 300000) SELECT max(i) FROM n")
   return "added"
 end)
 app.get("/fails", function() error("broken") end)

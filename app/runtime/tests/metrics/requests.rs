@@ -107,7 +107,11 @@ fn requests_are_counted_by_the_pattern_of_their_route() {
         // Of a client nothing is shown.
         assert!(!format!("{values:?}").contains("nowhere"));
         // The scrape itself; one before it may not have been told that it is over.
-        assert!(values.get("sampan_http_requests_in_flight") >= Some(1.0));
+        let in_flight = |worker| {
+            let name = format!("sampan_http_requests_in_flight{{worker=\"{worker}\"}}");
+            values.get(&name).unwrap_or_default()
+        };
+        assert!(in_flight(1) + in_flight(2) >= 1.0, "{values:?}");
         assert!(values.get("sampan_connections") >= Some(1.0));
         assert!(values.get("sampan_connections_accepted_total") >= Some(2.0));
         values.is("sampan_http_answers_held", 0.0);
@@ -118,6 +122,11 @@ fn requests_are_counted_by_the_pattern_of_their_route() {
             ))
         };
         assert!(memory(1).is_some() && memory(2).is_some());
+        let used = |worker| {
+            let name = format!("sampan_worker_cpu_seconds_total{{worker=\"{worker}\"}}");
+            values.get(&name).expect("there")
+        };
+        assert!(used(1) > 0.0 && used(2) > 0.0, "{values:?}");
         assert!(measured.server.shutdown());
     }
 }

@@ -1,6 +1,7 @@
 //! The slow lane over reloads, restarts and shutdowns, in both languages.
 
 mod crowds;
+mod exported_fetch;
 mod learned;
 mod parked;
 mod reads;

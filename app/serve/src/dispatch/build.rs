@@ -1,5 +1,6 @@
 //! Arranges what a project declared: its routes as a tree, with what wraps each.
 
+use crate::dispatch::apart::fetch_lanes::FetchLanes;
 use crate::dispatch::fixed_answer::precompute;
 use crate::dispatch::loaded::{LaneDeclaration, Loaded, RouteEntry};
 use crate::gate::control::Control;
@@ -207,6 +208,7 @@ impl Loaded {
             not_found,
             on_error,
             fetch,
+            fetch_lanes: FetchLanes::default(),
             fetch_body,
             preparation: preparation.as_deref().cloned(),
             has_body_rules,

@@ -11,6 +11,7 @@ use crate::dispatch::guarding::Way;
 use crate::dispatch::loaded::Loaded;
 use crate::dispatch::no_route::no_route;
 use crate::gate::chain_end::ChainEnd;
+use crate::gate::control;
 use crate::request::observers::Observers;
 use crate::request::record::RecordPool;
 use crate::routing::normal_form::normal_form;
@@ -187,14 +188,6 @@ impl Dispatch {
             Some(limit) => errors::above(status, limit),
             None => answer::label(status).to_owned(),
         };
-        if let Some(Exceeded { name, max }) = limit {
-            self.count(&known::REFUSALS, name);
-            let path = request.path();
-            let told = format!("{path}: answered {status}: the request is above {name} ({max})");
-            let loaded = self.current.borrow();
-            let logger = &loaded.control.logger;
-            logger.write_limited(Level::Info, Cause::place(name), &Entry::text(told));
-        }
         let (loaded, normal, found) = self.route(request);
         let (spans, info, uses) = match found {
             RouteMatch::Route(index, spans) => {
@@ -206,8 +199,20 @@ impl Dispatch {
                 (Spans::default(), Rc::clone(info), Rc::clone(uses))
             }
         };
+        let view = view(request, normal, spans, &info, observers);
+        if let Some(Exceeded { name, max }) = limit {
+            self.count(&known::REFUSALS, name);
+            let title = view.title();
+            let told = format!("{title}: answered {status}: the request is above {name} ({max})");
+            control::tell(
+                &loaded.control,
+                &view,
+                (Level::Info, Cause::place(name)),
+                told,
+            );
+        }
         let exchange = DispatchedRequest {
-            view: view(request, normal, spans, &info, observers),
+            view,
             loaded,
             end: ChainEnd::Folder,
             uses,
@@ -270,9 +275,21 @@ impl Handler for Dispatch {
         let reason = limit.map_or_else(|| status.to_string(), |limit| limit.name.to_owned());
         self.count(&known::REFUSALS, &reason);
         if let Some(Exceeded { name, max }) = limit
-            && name == "connections_max"
+            && status == 503
         {
-            let text = format!("a connection was answered 503: connections_max ({max}) is reached");
+            let text = match name {
+                "connections_max" => {
+                    format!("a connection was answered 503: {name} ({max}) is reached")
+                }
+                "process_bytes_max" => {
+                    format!(
+                        "a request was answered 503: the system has no {max} bytes for its body"
+                    )
+                }
+                _ => format!(
+                    "a request was answered 503: bodies of requests have reached {name} ({max})"
+                ),
+            };
             let logger = &self.current.borrow().control.logger;
             logger.write_limited(Level::Warn, Cause::place(name), &Entry::text(text));
             // The client has done nothing wrong and cannot do with less.

@@ -1,5 +1,6 @@
 //! A project loaded on one worker: its script, its routes as a tree, and what can be decided at start.
 
+use crate::dispatch::apart::fetch_lanes::FetchLanes;
 use crate::dispatch::fixed_answer::FixedAnswer;
 use crate::gate::commit_gate::RouteUses;
 use crate::gate::control::Control;
@@ -31,6 +32,8 @@ pub struct Loaded {
     pub(crate) not_found: Option<HandlerId>,
     pub(crate) on_error: Option<HandlerId>,
     pub(crate) fetch: Option<HandlerId>,
+    /// The lanes of its requests.
+    pub(crate) fetch_lanes: FetchLanes,
     /// Reads from a server what handlers have without waiting.
     pub(crate) preparation: Option<Rc<dyn Preparation>>,
     /// The rule for reading the bodies of requests to `fetch`.

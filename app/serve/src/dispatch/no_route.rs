@@ -2,12 +2,14 @@
 
 use crate::answer::errors;
 use crate::dispatch::admitting;
-use crate::dispatch::exchange::DispatchedRequest;
+use crate::dispatch::apart::handover;
+use crate::dispatch::exchange::{DispatchedRequest, view};
 use crate::dispatch::guarding::Way;
 use crate::dispatch::loaded::Loaded;
 use crate::gate::chain_end::ChainEnd;
 use crate::request::observers::Observers;
 use crate::routing::routes::Allow;
+use crate::routing::spans::Spans;
 use sampan_http::{Answer, Method, Request};
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -58,16 +60,35 @@ pub(super) fn no_route(
     let guards = guards.of_path(request.method(), host.as_deref(), &normal);
     let runs_script = end.handler().is_some();
     let waits = runs_script && admitting::has_to_wait(&loaded.control, false);
-    let exchange = DispatchedRequest::without_route(loaded, request, normal, end, observers);
+    let info = match (loaded.fetch, &end) {
+        (Some(_), ChainEnd::Handler(_)) => {
+            let (control, plain) = (&loaded.control, &loaded.no_route);
+            loaded.fetch_lanes.info(control, plain, &normal)
+        }
+        _ => Rc::clone(&loaded.no_route),
+    };
+    let record = observers.record.as_ref();
+    if let Some(answer) = handover::hand_over_fetch(&loaded, &info, (request, &normal), record) {
+        return answer;
+    }
+    let exchange = DispatchedRequest {
+        view: view(request, normal, Spans::default(), &info, observers),
+        uses: Rc::clone(&loaded.no_route_uses),
+        loaded,
+        end,
+    };
     let way = Way::ChainOrNone(chain.into());
     if waits {
         let client = admitting::client_of(request, &guards, &exchange.loaded.control);
-        return admitting::wait(
-            exchange,
-            client,
-            |_| None,
-            move |exchange| exchange.check(&guards, way),
-        );
+        // Its lane may become the slow one while it waits.
+        let leave = move |waiting: &DispatchedRequest| {
+            let view = &waiting.view;
+            let request = (view.request(), view.normal_path());
+            handover::hand_over_fetch(&waiting.loaded, &info, request, view.record())
+        };
+        return admitting::wait(exchange, client, leave, move |exchange| {
+            exchange.check(&guards, way)
+        });
     }
     exchange.check(&guards, way)
 }

@@ -174,12 +174,18 @@ pub(crate) fn log(control: &Control, view: Option<&Rc<View>>, part: &str, error:
 /// Logs that the shutdown cut a request.
 #[cold]
 pub(crate) fn warn_cut(control: &Control, view: &View, text: String) {
+    let cause = Cause::place("cut by the shutdown");
+    tell(control, view, (Level::Warn, cause), text);
+}
+
+/// Logs a line that belongs to a request.
+#[cold]
+pub(crate) fn tell(control: &Control, view: &View, (level, cause): (Level, Cause), text: String) {
     let entry = Entry {
         id: Some(view.id()),
         request: Some((view.method(), view.path())),
         trace: Trace::ids_of(view),
         ..Entry::text(text)
     };
-    let cause = Cause::place("cut by the shutdown");
-    control.logger.write_limited(Level::Warn, cause, &entry);
+    control.logger.write_limited(level, cause, &entry);
 }

@@ -172,6 +172,8 @@ struct Known {
     by_name: HashMap<String, Arc<RouteLane>>,
     /// By their numbers, of which the first is 1.
     all: Vec<Arc<RouteLane>>,
+    /// The routes among them that [`LaneRoutes::route_within`] has made.
+    counted: usize,
     /// Routes of an earlier process that have not been declared yet.
     learned: HashMap<String, Learned>,
 }
@@ -202,7 +204,22 @@ impl LaneRoutes {
 
     /// Returns the lane of a route by its method and pattern. One that is new is declared once its project is served.
     pub(crate) fn route(&self, name: &str) -> Arc<RouteLane> {
-        let known = &mut *self.known();
+        self.route_in(&mut self.known(), name)
+    }
+
+    /// Returns a lane by its name; `None` where it would be new, and there are so many that were asked for here.
+    pub(crate) fn route_within(&self, name: &str, count_max: usize) -> Option<Arc<RouteLane>> {
+        let mut known = self.known();
+        if !known.by_name.contains_key(name) {
+            if known.counted >= count_max {
+                return None;
+            }
+            known.counted += 1;
+        }
+        Some(self.route_in(&mut known, name))
+    }
+
+    fn route_in(&self, known: &mut Known, name: &str) -> Arc<RouteLane> {
         if let Some(route) = known.by_name.get(name) {
             return Arc::clone(route);
         }

@@ -45,7 +45,7 @@ impl WorkerMeters {
             routes: RefCell::default(),
             none: route(NO_ROUTE),
             file: route(FILE),
-            in_flight: level(&known::IN_FLIGHT, &[]),
+            in_flight: level(&known::IN_FLIGHT, &[&worker]),
             held: Rc::new(level(&known::HELD, &[])),
             sockets: Rc::new(level(&known::SOCKETS, &[])),
             event_streams: Rc::new(level(&known::EVENT_STREAMS, &[])),

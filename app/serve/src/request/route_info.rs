@@ -15,6 +15,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// The state that the requests of one route share.
+#[derive(Clone)]
 pub(crate) struct RouteInfo {
     /// The pattern, for the access log; empty where no route answers.
     pub(crate) pattern: Box<str>,

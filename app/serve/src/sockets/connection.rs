@@ -5,54 +5,28 @@
 
 use crate::sockets::run::{EventInFlight, forget};
 use crate::sockets::serving::Serving;
+use crate::sockets::state::{Input, SignsOfLife, Stage};
 use crate::sockets::writing;
 use sampan_host::metrics::LevelGuard;
 use sampan_host::sockets::{Payload, Socket, SocketEvent, SocketMessage};
 use sampan_http::Upgraded;
-use sampan_http::websocket::{CloseFrame, Decoder, DecoderLimits, Deflate, Event, Role, codes};
+use sampan_http::websocket::{
+    CloseFrame, ControlFrames, Decoder, DecoderLimits, Deflate, Event, Role, codes,
+};
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// The events of a socket that run in one poll; then others get their turn.
-const TURN_EVENTS_MAX: u32 = 64;
+/// The messages, pings, pongs and reads of a socket in one poll; then others get their turn. A message runs a handler,
+/// so these are fewer than the requests of a connection in its turn.
+const TURN_EVENTS_MAX: u32 = 16;
 
 /// The longest wait for the client's close frame behind ours, and for its end of the connection, in milliseconds.
 /// Also the longest time without progress of a client that has closed or broken the protocol, and of every client once
 /// the server ends.
 const CLOSE_MILLIS_MAX: u64 = 5_000;
-
-/// The state of the connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    /// The event `open` has not run.
-    Fresh,
-    /// Messages are taken.
-    Open,
-    /// A fault: what comes is dropped until the client has read the close frame.
-    Broken,
-    /// Nothing is read any more; the event `close` is to run.
-    Ended,
-    /// The event `close` has been started.
-    Told,
-}
-
-/// The signs of life of a client.
-struct SignsOfLife {
-    /// When the client was last heard, or took something that waited for it.
-    heard: u64,
-    /// True if it was sent a ping since.
-    is_asked: bool,
-}
-
-impl SignsOfLife {
-    fn note(&mut self, now: u64) {
-        self.heard = now;
-        self.is_asked = false;
-    }
-}
 
 pub(crate) struct SocketConnection {
     stream: Upgraded,
@@ -63,8 +37,9 @@ pub(crate) struct SocketConnection {
     stage: Stage,
     /// The event that runs.
     run: Option<EventInFlight>,
-    /// Bytes behind the message whose event runs.
-    input: Vec<u8>,
+    /// Bytes behind the message whose event runs, or behind the last frame of a turn.
+    input: Input,
+    controls: ControlFrames,
     is_drained: bool,
     life: SignsOfLife,
     /// When the client last took something, while something waits for it.
@@ -115,7 +90,8 @@ impl SocketConnection {
             window_bits: deflate.map(|deflate| deflate.window_bits),
             stage: Stage::Fresh,
             run: None,
-            input: Vec::new(),
+            input: Input::default(),
+            controls: ControlFrames::default(),
             is_drained: false,
             stalled_since: None,
             end: None,
@@ -142,8 +118,7 @@ impl SocketConnection {
     }
 
     /// Goes on until only an event can bring it further. Ready when the connection is over.
-    fn work(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let mut turn = TURN_EVENTS_MAX;
+    fn work(&mut self, turn: &mut u32, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             if self.run.is_some() {
                 ready!(self.poll_run(cx));
@@ -175,20 +150,22 @@ impl SocketConnection {
                 self.start(SocketEvent::Drain, cx);
                 continue;
             }
-            if turn == 0 {
+            if *turn == 0 {
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
             }
             if !self.input.is_empty() {
-                let input = std::mem::take(&mut self.input);
-                self.feed(&input, &mut turn, cx);
+                let mut input = std::mem::take(&mut self.input);
+                let left = self.feed(input.bytes(), turn, cx);
+                input.keep(left);
+                self.input = input;
                 continue;
             }
             // The answer to the client's close frame is written first; nothing comes behind that.
             if self.is_answered {
                 return Poll::Pending;
             }
-            ready!(self.read(&mut turn, cx));
+            ready!(self.read(turn, cx));
         }
     }
 
@@ -206,7 +183,8 @@ impl SocketConnection {
                     self.life.note(self.stream.now_millis());
                     *turn -= 1;
                     if self.stage != Stage::Broken {
-                        self.feed(space.filled(), turn, cx);
+                        let left = self.feed(space.filled(), turn, cx);
+                        self.input = Input::of_last(left, space.filled());
                     }
                 }
                 _ => self.stage = Stage::Ended,
@@ -215,22 +193,35 @@ impl SocketConnection {
         })
     }
 
-    /// Takes bytes of the client. Those behind a message whose event waits are kept.
-    fn feed(&mut self, mut bytes: &[u8], turn: &mut u32, cx: &mut Context<'_>) {
+    /// Closes the socket for a fault of its client.
+    fn refuse(&mut self, code: u16, reason: &str) {
+        self.socket.close_now(code, reason);
+        self.stage = Stage::Broken;
+    }
+
+    /// Takes bytes of the client. Returns the number of those that are left, behind a message whose event waits or at
+    /// the end of the turn.
+    fn feed(&mut self, mut bytes: &[u8], turn: &mut u32, cx: &mut Context<'_>) -> usize {
         while self.stage == Stage::Open {
             if self.run.is_some() || *turn == 0 {
-                self.input = bytes.to_vec();
-                return;
+                return bytes.len();
             }
             let event = match self.decoder.next(&mut bytes) {
-                Ok(None) => return,
+                Ok(None) => return 0,
                 Ok(Some(event)) => event,
                 Err(fault) => {
-                    self.socket.close_now(fault.code(), &fault.to_string());
-                    self.stage = Stage::Broken;
-                    return;
+                    self.refuse(fault.code(), &fault.to_string());
+                    return 0;
                 }
             };
+            if matches!(event, Event::Ping(_) | Event::Pong(_)) {
+                *turn -= 1;
+                let max = self.stream.control_frames_max();
+                if self.controls.note(self.stream.now_millis(), max) && !self.socket.is_closing() {
+                    self.refuse(codes::POLICY, &ControlFrames::reason(max));
+                    return 0;
+                }
+            }
             let event = match event {
                 Event::Text(text) => SocketEvent::Text(text),
                 Event::Bytes(bytes) => SocketEvent::Bytes(bytes),
@@ -250,15 +241,17 @@ impl SocketConnection {
                         self.socket.answer_close(frame.payload());
                     }
                     self.end = Some(frame);
-                    return;
+                    return 0;
                 }
             };
+            *turn -= 1;
+            self.controls.note_message();
             // What comes behind our close frame is dropped.
             if !self.socket.is_closing() {
-                *turn -= 1;
                 self.start(event, cx);
             }
         }
+        0
     }
 
     /// Writes what waits, and ends the connection when both ends have said so.
@@ -369,8 +362,9 @@ impl SocketConnection {
 
     /// Reads, runs events and writes until only an event can bring it further.
     fn take_turn(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut turn = TURN_EVENTS_MAX;
         loop {
-            if self.work(cx).is_ready() {
+            if self.work(&mut turn, cx).is_ready() {
                 return Poll::Ready(());
             }
             let next = self.watch_time();

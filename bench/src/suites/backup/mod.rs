@@ -14,7 +14,7 @@ use clap::{Args, ValueEnum};
 use sampan_client::Client;
 
 use super::side_by_side::RoundOptions;
-use crate::Error;
+use crate::error::Error;
 use crate::measure::Skipped;
 use crate::measure::case::CONNECTIONS;
 use crate::measure::figures::Figure;

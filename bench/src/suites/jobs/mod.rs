@@ -13,7 +13,7 @@ mod start;
 use clap::{Args, ValueEnum};
 
 use super::side_by_side::RoundOptions;
-use crate::Error;
+use crate::error::Error;
 use crate::measure::Skipped;
 use crate::measure::figures::Figure;
 use crate::measure::setup::{self, Setup};
@@ -63,6 +63,7 @@ struct JobsBench<'a> {
 /// When taskset is missing, our executable does not build, or the results cannot be written.
 pub(crate) fn jobs(options: &JobsOptions) -> Result<bool, Error> {
     let suite = &options.shared.suite;
+    suite.refuse_cost()?;
     if let Some(program) = suite.before.as_deref().filter(|program| !program.is_file()) {
         return Err(format!("--before: there is no {}", program.display()).into());
     }

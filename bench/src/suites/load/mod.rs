@@ -11,7 +11,7 @@ mod quick;
 use clap::{Args, ValueEnum};
 
 use super::side_by_side::RoundOptions;
-use crate::Error;
+use crate::error::Error;
 use crate::load::LoadResult;
 use crate::load::open::Site;
 use crate::measure::case::LoadCase;

@@ -11,7 +11,7 @@ pub(crate) use algorithms::{Algorithm, Family};
 pub(crate) use jwk::{Jwk, Operation, is_jwk};
 pub(crate) use material::Material;
 
-use crate::{bytes_of, options};
+use crate::options::{self, bytes_of};
 use sampan_host::{Args, Error, Value};
 
 /// `crypto.sign`.

@@ -1,13 +1,13 @@
 //! Webhooks: requests that another service signs, by the schemes of Stripe, GitHub and Standard Webhooks.
 //!
-//! All three sign the raw body with HMAC-SHA-256. Stripe and Standard Webhooks sign the time too, so that a request
-//! that was recorded cannot be sent again later. GitHub's scheme has no time.
+//! All three sign the raw body with HMAC-SHA-256; Standard Webhooks may use Ed25519 instead. Stripe and Standard
+//! Webhooks sign the time too, so that a request that was recorded cannot be sent again later. GitHub's scheme has no
+//! time.
 
 mod schemes;
 
-use crate::bytes_of;
 use crate::limits::{WEBHOOK_SECRETS_MAX, WEBHOOK_TOLERANCE_SECONDS_MAX};
-use crate::options;
+use crate::options::{self, bytes_of};
 use sampan_host::{Args, Context, Error, ErrorKind, RequestView, Value, clock};
 use schemes::Scheme;
 
@@ -27,10 +27,14 @@ pub(crate) fn verify(_: &Context, mut args: Args) -> Result<Value, Error> {
     let header = |name: &str| {
         let mut members = headers.iter();
         let found = members.find(|(key, _)| key.eq_ignore_ascii_case(name));
-        found.and_then(|(_, value)| match value {
-            Value::Text(text) => Some(text.clone()),
-            _ => None,
-        })
+        // One that is there twice has no value: scripts may see the other.
+        let again = members.find(|(key, _)| key.eq_ignore_ascii_case(name));
+        found
+            .filter(|_| again.is_none())
+            .and_then(|(_, value)| match value {
+                Value::Text(text) => Some(text.clone()),
+                _ => None,
+            })
     };
     check(scheme, &secrets, &body, &header, tolerance)
 }
@@ -43,8 +47,17 @@ pub(crate) fn verify_request(_: &Context, mut args: Args) -> Result<Value, Error
     let request = args.request();
     let body = body_of(&**request)?;
     let header = |name: &str| {
-        let value = request.header(name)?;
-        std::str::from_utf8(value).ok().map(str::to_owned)
+        let mut values = Vec::new();
+        request.each_header(&mut |field, value| {
+            if field.eq_ignore_ascii_case(name) {
+                values.push(std::str::from_utf8(value).ok().map(str::to_owned));
+            }
+        });
+        // One that is there twice has no value: scripts see both in one.
+        match values.len() {
+            1 => values.pop()?,
+            _ => None,
+        }
     };
     check(scheme, &secrets, body, &header, tolerance)
 }

@@ -1,8 +1,9 @@
 //! The schemes: which header fields have the signatures, and what is signed.
 
 use super::refused;
-use crate::limits::WEBHOOK_SIGNATURES_MAX;
-use crate::names;
+use crate::limits::{WEBHOOK_PUBLIC_SIGNATURES_MAX, WEBHOOK_SIGNATURES_MAX};
+use crate::{ed25519, names};
+use aws_lc_rs::signature::ParsedPublicKey;
 use aws_lc_rs::{constant_time, hmac};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,6 +11,10 @@ use sampan_host::Error;
 
 /// The prefix of secrets of Standard Webhooks: base64 follows.
 const SECRET_PREFIX: &[u8] = b"whsec_";
+/// The prefix of public keys of Standard Webhooks.
+const PUBLIC_PREFIX: &[u8] = b"whpk_";
+/// The prefix of the private keys to them, which the senders have.
+const PRIVATE_PREFIX: &[u8] = b"whsk_";
 
 /// A way of signing webhooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,8 +23,14 @@ pub(super) enum Scheme {
     Stripe,
     /// `X-Hub-Signature-256: sha256=hex`, over the body.
     GitHub,
-    /// <https://www.standardwebhooks.com>: `webhook-signature: v1,base64 v1,base64`, over `id.timestamp.body`.
+    /// <https://www.standardwebhooks.com>: `webhook-signature: v1,base64 v1a,base64`, over `id.timestamp.body`.
     Standard,
+}
+
+/// A secret of a webhook, or a public key.
+enum WebhookKey {
+    Secret(Box<hmac::Key>),
+    Public(Box<ParsedPublicKey>),
 }
 
 /// The signatures of a request, and what they are of.
@@ -28,7 +39,10 @@ struct Signed {
     before: String,
     /// Seconds since 1970.
     time: Option<i64>,
+    /// Signatures by HMAC-SHA-256, with a secret.
     signatures: Vec<Vec<u8>>,
+    /// Signatures by Ed25519, for public keys.
+    public_signatures: Vec<Vec<u8>>,
 }
 
 impl Scheme {
@@ -85,13 +99,10 @@ impl Scheme {
         }
         let mut fits = false;
         for key in &keys {
-            let mut mac = hmac::Context::with_key(key);
-            mac.update(signed.before.as_bytes());
-            mac.update(body);
-            let tag = mac.sign();
-            for signature in &signed.signatures {
-                fits |= constant_time::verify_slices_are_equal(tag.as_ref(), signature).is_ok();
-            }
+            fits |= match key {
+                WebhookKey::Secret(key) => signed.fits_secret(key, body),
+                WebhookKey::Public(key) => signed.fits_public(key, body),
+            };
         }
         match fits {
             true => Ok(()),
@@ -102,16 +113,25 @@ impl Scheme {
         }
     }
 
-    fn key(self, secret: &[u8]) -> Result<hmac::Key, Error> {
-        let key = |bytes: &[u8]| hmac::Key::new(hmac::HMAC_SHA256, bytes);
+    fn key(self, secret: &[u8]) -> Result<WebhookKey, Error> {
+        let key =
+            |bytes: &[u8]| WebhookKey::Secret(Box::new(hmac::Key::new(hmac::HMAC_SHA256, bytes)));
         if self != Self::Standard {
             return Ok(key(secret));
+        }
+        if let Some(text) = secret.strip_prefix(PUBLIC_PREFIX) {
+            return public_key(text).map(|key| WebhookKey::Public(Box::new(key)));
+        }
+        if secret.starts_with(PRIVATE_PREFIX) {
+            return Err(Error::script(
+                "a key \"whsk_\" signs webhooks: verify them with its public key, \"whpk_\" and base64",
+            ));
         }
         let text = secret.strip_prefix(SECRET_PREFIX).unwrap_or(secret);
         match STANDARD.decode(text) {
             Ok(bytes) if !bytes.is_empty() => Ok(key(&bytes)),
             _ => Err(Error::script(
-                "a secret of Standard Webhooks must be \"whsec_\" and base64",
+                "a secret of Standard Webhooks must be \"whsec_\" and base64; a public key is \"whpk_\" and base64",
             )),
         }
     }
@@ -133,6 +153,7 @@ impl Scheme {
                     before: String::new(),
                     time: None,
                     signatures: vec![signature.ok_or_else(|| malformed(name, "sha256=HEX"))?],
+                    public_signatures: Vec::new(),
                 })
             }
             Self::Standard => {
@@ -143,17 +164,22 @@ impl Scheme {
                 let signatures = get("webhook-signature")?;
                 let seconds =
                     seconds(&time).ok_or_else(|| malformed("webhook-timestamp", "SECONDS"))?;
-                let signatures = signatures
-                    .split(' ')
-                    .filter_map(|one| STANDARD.decode(one.strip_prefix("v1,")?).ok());
-                let signatures: Vec<_> = signatures.take(WEBHOOK_SIGNATURES_MAX).collect();
-                if signatures.is_empty() {
-                    return Err(malformed("webhook-signature", "v1,BASE64"));
+                let of = |version: &'static str, count_max: usize| {
+                    let all = signatures.split(' ');
+                    let all =
+                        all.filter_map(|one| STANDARD.decode(one.strip_prefix(version)?).ok());
+                    all.take(count_max).collect::<Vec<_>>()
+                };
+                let public_signatures = of("v1a,", WEBHOOK_PUBLIC_SIGNATURES_MAX);
+                let signatures = of("v1,", WEBHOOK_SIGNATURES_MAX);
+                if signatures.is_empty() && public_signatures.is_empty() {
+                    return Err(malformed("webhook-signature", "v1,BASE64 or v1a,BASE64"));
                 }
                 Ok(Signed {
                     before: format!("{id}.{time}."),
                     time: Some(seconds),
                     signatures,
+                    public_signatures,
                 })
             }
         }
@@ -178,6 +204,7 @@ impl Scheme {
             before: format!("{time}."),
             time: Some(seconds(time)?),
             signatures,
+            public_signatures: Vec::new(),
         })
     }
 
@@ -190,6 +217,43 @@ impl Scheme {
             format!("the header field `{name}` is missing; this scheme has `{names}`"),
         )
     }
+}
+
+impl Signed {
+    /// Reports whether a signature was made with a secret.
+    fn fits_secret(&self, key: &hmac::Key, body: &[u8]) -> bool {
+        let mut mac = hmac::Context::with_key(key);
+        mac.update(self.before.as_bytes());
+        mac.update(body);
+        let tag = mac.sign();
+        let mut fits = false;
+        for signature in &self.signatures {
+            fits |= constant_time::verify_slices_are_equal(tag.as_ref(), signature).is_ok();
+        }
+        fits
+    }
+
+    /// Reports whether a signature was made with the private key to this one.
+    fn fits_public(&self, key: &ParsedPublicKey, body: &[u8]) -> bool {
+        if self.public_signatures.is_empty() {
+            return false;
+        }
+        let text = [self.before.as_bytes(), body].concat();
+        let mut all = self.public_signatures.iter();
+        all.any(|signature| key.verify_sig(&text, signature).is_ok())
+    }
+}
+
+/// Reads the base64 of a public key.
+fn public_key(text: &[u8]) -> Result<ParsedPublicKey, Error> {
+    let bytes = STANDARD.decode(text).ok();
+    let bytes = bytes.filter(|bytes| bytes.len() == ed25519::KEY_BYTES);
+    let key = bytes.and_then(|bytes| ed25519::public_key_of_der(&bytes));
+    key.ok_or_else(|| {
+        Error::script(
+            "a public key of Standard Webhooks must be \"whpk_\" and base64 of the 32 bytes of a key of Ed25519",
+        )
+    })
 }
 
 #[cold]
@@ -225,143 +289,4 @@ fn hex(text: &str) -> Option<Vec<u8>> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const STANDARD_SECRET: &[u8] = b"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-
-    fn code(
-        scheme: Scheme,
-        secrets: &[&[u8]],
-        body: &[u8],
-        headers: &[(&str, &str)],
-        now: i64,
-    ) -> Option<String> {
-        let secrets: Vec<Vec<u8>> = secrets.iter().map(|secret| secret.to_vec()).collect();
-        let header = |name: &str| {
-            let found = headers.iter().find(|(key, _)| *key == name);
-            found.map(|(_, value)| (*value).to_owned())
-        };
-        let verified = scheme.verify(&secrets, body, &header, now, 300);
-        verified.err().map(|error| {
-            let code = error.details().map(|details| details.code.to_string());
-            code.unwrap_or_else(|| error.message().to_owned())
-        })
-    }
-
-    /// The example of the specification of Standard Webhooks.
-    #[test]
-    fn standard_webhooks_are_verified() {
-        let headers = |signature: &'static str| {
-            [
-                ("webhook-id", "msg_p5jXN8AQM9LWM0D4loKWxJek"),
-                ("webhook-timestamp", "1614265330"),
-                ("webhook-signature", signature),
-            ]
-        };
-        let verify = |secrets: &[&[u8]], signature, now| {
-            let body = b"{\"test\": 2432232314}";
-            code(Scheme::Standard, secrets, body, &headers(signature), now)
-        };
-        let (right, now) = (
-            "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
-            1_614_265_330,
-        );
-        assert_eq!(verify(&[STANDARD_SECRET], right, now), None);
-        assert_eq!(verify(&[&STANDARD_SECRET[6..]], right, now), None);
-        assert_eq!(verify(&[b"b3RoZXI=", STANDARD_SECRET], right, now), None);
-        let several = "v1,AAAA v2,g0hM v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
-        assert_eq!(verify(&[STANDARD_SECRET], several, now), None);
-        for at in [now - 300, now + 300] {
-            assert_eq!(verify(&[STANDARD_SECRET], right, at), None);
-        }
-        for at in [now - 301, now + 301] {
-            let fault = verify(&[STANDARD_SECRET], right, at);
-            assert_eq!(fault.as_deref(), Some("webhook_timestamp"));
-        }
-        let fault = |secrets, signature| verify(secrets, signature, now).expect("a fault");
-        assert_eq!(fault(&[b"b3RoZXI="], right), "webhook_signature");
-        assert_eq!(fault(&[STANDARD_SECRET], "v1,AAAA"), "webhook_signature");
-        assert_eq!(fault(&[STANDARD_SECRET], "v2,AAAA"), "webhook_header");
-        assert!(fault(&[b"whsec_!"], right).contains("base64"));
-    }
-
-    /// The signed text of an old webhook, cut at other dots: its body has a new time.
-    #[test]
-    fn an_old_webhook_of_standard_webhooks_is_not_verified_by_other_cuts() {
-        let (old, now) = (1_614_265_330, 1_614_365_330);
-        let text = format!("m1.{old}.{{\"note\":\"hi.{now}.[\"evil\"]\"}}");
-        let key = Scheme::Standard.key(STANDARD_SECRET).expect("a secret");
-        let tag = STANDARD.encode(hmac::sign(&key, text.as_bytes()));
-        let (signature, time) = (format!("v1,{tag}"), now.to_string());
-        let verify = |id: &str, body: &str| {
-            let headers = [
-                ("webhook-id", id),
-                ("webhook-timestamp", &*time),
-                ("webhook-signature", &*signature),
-            ];
-            code(
-                Scheme::Standard,
-                &[STANDARD_SECRET],
-                body.as_bytes(),
-                &headers,
-                now,
-            )
-        };
-        let id = format!("m1.{old}.{{\"note\":\"hi");
-        assert_eq!(
-            verify(&id, "[\"evil\"]\"}").as_deref(),
-            Some("webhook_header")
-        );
-        for id in ["", "m.1", "m 1", "m\u{e9}", "m\t1"] {
-            assert_eq!(verify(id, "").as_deref(), Some("webhook_header"), "{id:?}");
-        }
-        assert_eq!(verify("m1", "").as_deref(), Some("webhook_signature"));
-    }
-
-    /// The example of GitHub's documentation.
-    #[test]
-    fn github_is_verified() {
-        let signature = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
-        let verify = |body: &[u8], headers: &[(&str, &str)]| {
-            let secret: &[u8] = b"It's a Secret to Everybody";
-            code(Scheme::GitHub, &[secret], body, headers, 0)
-        };
-        let right = [("x-hub-signature-256", signature)];
-        assert_eq!(verify(b"Hello, World!", &right), None);
-        let fault = |body: &[u8], headers: &[(&str, &str)]| verify(body, headers).expect("a fault");
-        assert_eq!(fault(b"Hello, World", &right), "webhook_signature");
-        let cut = [("x-hub-signature-256", &signature[..signature.len() - 2])];
-        assert_eq!(fault(b"Hello, World!", &cut), "webhook_signature");
-        for wrong in ["sha1=00", "sha256=0", "sha256=", "sha256=zz"] {
-            let headers = [("x-hub-signature-256", wrong)];
-            assert_eq!(fault(b"Hello, World!", &headers), "webhook_header");
-        }
-        assert_eq!(fault(b"Hello, World!", &[]), "webhook_header");
-    }
-
-    #[test]
-    fn malformed_fields_of_stripe_are_refused() {
-        for wrong in [
-            "",
-            "t=1",
-            "v1=00",
-            "t=,v1=00",
-            "t=-1,v1=00",
-            "t=+1,v1=00",
-            "t=1,t=1,v1=00",
-            "t=1,v1=0",
-            "t=1 v1=00",
-            "t=99999999999999999999,v1=00",
-        ] {
-            let fault = code(
-                Scheme::Stripe,
-                &[b"s"],
-                b"",
-                &[("stripe-signature", wrong)],
-                1,
-            );
-            assert_eq!(fault.as_deref(), Some("webhook_header"), "{wrong:?}");
-        }
-    }
-}
+mod tests;

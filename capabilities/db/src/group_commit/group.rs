@@ -267,7 +267,7 @@ impl WorkerDb {
                 let text = format!("a commit failed: {}", fault.error.message());
                 let file = self.database.config.path.display();
                 self.database.report(&format!(
-                    "{file}: {text}; all answers that depend on it are replaced by 500"
+                    "{file}: {text}; all answers that depend on it are replaced by errors"
                 ));
                 opened.take_back(writer, &fault);
                 self.losses.set(self.losses.get() + 1);

@@ -182,8 +182,9 @@ impl Db {
         let begun = meter.and_then(CurrentRun::begin);
         let done = run(&self.0);
         if let Some(meter) = meter {
-            meter.end(begun);
+            let time = meter.end(begun);
             meter.ran(sql, params, begun);
+            self.0.database.slow_statements.note(sql, time);
         }
         done
     }

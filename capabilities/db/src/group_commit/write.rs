@@ -262,7 +262,7 @@ impl WorkerDb {
         self.losses.set(self.losses.get() + 1);
         self.note_lost();
         self.database.report(&format!(
-            "a statement undid its whole transaction: {}; all answers that depend on it are replaced by 500",
+            "a statement undid its whole transaction: {}; all answers that depend on it are replaced by errors",
             fault.error
         ));
         self.outbox.settle(Verdict::Failed);
@@ -277,7 +277,7 @@ impl WorkerDb {
         self.losses.set(self.losses.get() + 1);
         self.note_lost();
         self.database.report(&format!(
-            "a group of writes was given up: {why}; all answers that depend on it are replaced by 500"
+            "a group of writes was given up: {why}; all answers that depend on it are replaced by errors"
         ));
         if let Some(opened) = self.database.opened() {
             opened.roll_back(group.writer);

@@ -3,6 +3,7 @@
 use super::topics::PostgresCarrier;
 use crate::config::DatabaseConfig;
 use crate::database::ReportLine;
+use crate::slow_statements::SlowStatements;
 use sampan_host::database::RouteUse;
 use sampan_host::{Error, ErrorKind, HandlerId};
 use sampan_postgres::{Postgres, PostgresClient};
@@ -15,6 +16,8 @@ pub struct PostgresDatabase {
     pub(super) server: Arc<Postgres>,
     /// Carries the messages of topics between processes, once a worker serves.
     pub(super) carrier: Arc<PostgresCarrier>,
+    /// The statements that took long, where time is measured.
+    pub(crate) slow_statements: Arc<SlowStatements>,
     /// The observed use by handlers, each for methods that only read and for others.
     uses: Mutex<HashMap<(HandlerId, bool), Arc<RouteUse>>>,
 }
@@ -40,6 +43,7 @@ impl PostgresDatabase {
             config,
             server,
             carrier,
+            slow_statements: Arc::default(),
             uses,
         })
     }

@@ -120,8 +120,9 @@ impl PostgresWorker {
         let begun = meter.and_then(CurrentRun::begin);
         let done = wait.await;
         if let Some(meter) = meter {
-            meter.end_waiting(begun);
+            let time = meter.end_waiting(begun);
             meter.ran(sql, params, begun);
+            self.database.slow_statements.note(sql, time);
         }
         done
     }

@@ -63,7 +63,7 @@ impl Statement {
             return Err(refused("one statement at a time: use db.batch"));
         }
         let raw = handle.0.as_ptr();
-        // SAFETY: there is a handle.
+        // SAFETY: `handle` keeps the statement alive, and these only look at it; the names end with NUL.
         let (is_explain, is_readonly, columns, index_of) = unsafe {
             (
                 ffi::sqlite3_stmt_isexplain(raw) != 0,
@@ -99,7 +99,7 @@ impl Statement {
     /// Returns the number of parameters; those that were left out (`?3` alone) count.
     #[inline]
     pub(crate) fn parameter_count(&self) -> usize {
-        // SAFETY: there is a handle.
+        // SAFETY: the handle of this value keeps the statement alive, and the call only looks at it.
         let count = unsafe { ffi::sqlite3_bind_parameter_count(self.raw()) };
         usize::try_from(count).unwrap_or(0)
     }
@@ -117,7 +117,7 @@ impl Statement {
 
     #[cold]
     fn error(&self, code: c_int) -> Error {
-        // SAFETY: there is a handle.
+        // SAFETY: the statement is alive, and so is its connection, which is closed after it (`Statement::prepare`).
         unsafe { failure(ffi::sqlite3_db_handle(self.raw()), code) }
     }
 }
@@ -220,7 +220,7 @@ impl Execution<'_> {
     /// The names of the columns. To be called after the first step, in which SQLite may prepare the statement again.
     pub(crate) fn columns(&mut self) -> &Arc<[String]> {
         let raw = self.raw();
-        // SAFETY: there is a handle.
+        // SAFETY: the execution borrows the statement, which is alive as long as its handle.
         let status = |counter| unsafe { ffi::sqlite3_stmt_status(raw, counter, 0) };
         let reprepares = status(ffi::SQLITE_STMTSTATUS_REPREPARE);
         // A statement in its first run is a new one, whose count says nothing.

@@ -42,6 +42,12 @@ impl Desk {
         self.keeper.notify_one();
     }
 
+    /// Tells the keeper that jobs were cancelled: some may run, and the job that follows their batch may be there.
+    pub(crate) fn tell_cancelled(&self) {
+        self.doubt();
+        self.hear();
+    }
+
     /// Reports whether jobs that run may have been cancelled since the last call.
     pub(crate) fn take_doubt(&self) -> bool {
         self.is_in_doubt.swap(false, Ordering::AcqRel)

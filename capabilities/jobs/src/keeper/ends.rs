@@ -82,8 +82,16 @@ impl Keeper {
         if !done.is_empty() {
             table.done(done, now, is_kept)?;
         }
-        table.count_ends(&ends, now)?;
+        self.count_ends(&ends, now)?;
         Ok(counted)
+    }
+
+    /// Counts ends in their batches. The jobs that follow batches start at once.
+    pub(super) fn count_ends(&self, ends: &AllBatchEnds, now: i64) -> Result<(), Error> {
+        if JobTable(&*self.tables).count_ends(ends, now)? {
+            self.desk.look_anew();
+        }
+        Ok(())
     }
 
     /// Writes how far jobs are.

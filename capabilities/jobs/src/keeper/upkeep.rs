@@ -86,7 +86,7 @@ impl Keeper {
                 again,
             });
         }
-        table.count_ends(&ends, now)
+        self.count_ends(&ends, now)
     }
 
     pub(super) fn prune(&mut self, now: i64) -> Result<(), Error> {

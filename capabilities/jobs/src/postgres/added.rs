@@ -156,7 +156,7 @@ impl QueueHandle {
         let outside = self.waiting().ok_or_else(no_tables)?;
         let desk = Arc::clone(&self.0.desk);
         let statement = (CANCEL, Value::List(vec![super::columns::numbers([id])]));
-        let tell = Rc::new(move || desk.doubt());
+        let tell = Rc::new(move || desk.tell_cancelled());
         waits(&*outside, statement, tell, |done| {
             number(done).map(|count| Value::Bool(count > 0))
         })

@@ -327,6 +327,10 @@ impl ServerKeeper {
                 false => has_done = true,
             }
         }
+        if results.has_followers {
+            // As jobs that a script adds: other processes are told of those that this one does not take.
+            self.desk.tell();
+        }
         has_done |= !results.taken.is_empty();
         self.desk.put(results.taken);
         has_done |= !results.reclaimed.is_empty();

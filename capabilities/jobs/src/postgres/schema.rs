@@ -54,7 +54,7 @@ END
 $sampan$";
 
 /// The table of jobs, and the statement that makes all.
-pub const SERVER_TABLES: OwnTable = OwnTable {
+pub(crate) const SERVER_TABLES: OwnTable = OwnTable {
     name: "_sampan_jobs",
     column: Some("trace"),
     statements: &[MAKE],

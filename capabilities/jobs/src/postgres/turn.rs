@@ -19,6 +19,7 @@ use std::collections::{HashMap, HashSet};
 pub(super) struct Turn {
     statements: Vec<(String, Value)>,
     ends: Option<usize>,
+    batches: Option<usize>,
     extended: Option<usize>,
     reclaimed: Option<usize>,
     looked: Option<usize>,
@@ -37,6 +38,8 @@ pub(super) struct TurnResults {
     pub(super) mine: Option<HashSet<i64>>,
     /// The jobs that were taken away from processes that left them.
     pub(super) reclaimed: Vec<Taken>,
+    /// True if jobs were added that follow batches.
+    pub(super) has_followers: bool,
     pub(super) look: Option<Look>,
     pub(super) taken: Vec<Taken>,
     /// True if there may be more old jobs to be removed.
@@ -119,7 +122,7 @@ impl Turn {
 
     /// Adds the jobs that follow batches.
     pub(super) fn end_batches(&mut self) {
-        self.add(END_BATCHES, vec![count(BATCH_MAX)]);
+        self.batches = Some(self.add(END_BATCHES, vec![count(BATCH_MAX)]));
     }
 
     /// Writes how far jobs are.
@@ -262,8 +265,9 @@ impl Turn {
             });
         }
         read.taken = rows(self.taken).map_or_else(Vec::new, taken);
-        let removed = |at: &usize| results.get(*at).map_or(0, |one: &TableResult| one.changes);
-        read.has_more_old = self.pruned.iter().any(|at| removed(at) >= BATCH_MAX as i64);
+        let changes = |at: &usize| results.get(*at).map_or(0, |one: &TableResult| one.changes);
+        read.has_followers = self.batches.as_ref().is_some_and(|at| changes(at) > 0);
+        read.has_more_old = self.pruned.iter().any(|at| changes(at) >= BATCH_MAX as i64);
         Ok(read)
     }
 }

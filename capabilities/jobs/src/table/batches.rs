@@ -64,8 +64,9 @@ impl JobTable<'_> {
         Ok(())
     }
 
-    /// Counts the ends of jobs. The job that follows a batch is added when it has ended.
-    pub(crate) fn count_ends(self, ends: &AllBatchEnds, now: i64) -> Result<(), Error> {
+    /// Counts the ends of jobs. The job that follows a batch is added when it has ended. Returns true if one was added.
+    pub(crate) fn count_ends(self, ends: &AllBatchEnds, now: i64) -> Result<bool, Error> {
+        let mut has_added = false;
         for (batch, ends) in ends {
             let all = ends.done + ends.dead + ends.cancelled;
             let counts = [all, ends.dead, ends.cancelled, *batch].map(Value::Int);
@@ -104,7 +105,8 @@ impl JobTable<'_> {
                 batch: None,
             };
             while !self.insert(&new(next_id()))? {}
+            has_added = true;
         }
-        Ok(())
+        Ok(has_added)
     }
 }

@@ -26,6 +26,8 @@ enum Data {
     Takes,
     Answers(&'static str),
     Closes,
+    /// Says nothing until the client leaves.
+    Stalls,
 }
 
 /// A mail server that plays what it is told.
@@ -103,6 +105,10 @@ fn answer(stream: &TcpStream, play: Play, lines: &mut Vec<String>) -> std::io::R
                 Data::Takes => write!(writer, "250 taken\r\n")?,
                 Data::Answers(answer) => write!(writer, "{answer}\r\n")?,
                 Data::Closes => return Ok(()),
+                Data::Stalls => {
+                    reader.read_line(&mut line)?;
+                    return Ok(());
+                }
             }
         }
     }
@@ -296,6 +302,10 @@ fn attempts_end() {
         "{errors:?}"
     );
     assert!(
+        is_later(&errors[1], "no answer within 200 ms (timeout_millis)"),
+        "{errors:?}"
+    );
+    assert!(
         is_dead(&errors[2], "452") && is_dead(&errors[2], "this was the last of 3 attempts"),
         "{errors:?}"
     );
@@ -353,18 +363,24 @@ fn addresses_have_fates_of_their_own() {
 
 #[test]
 fn a_mail_whose_connection_is_lost_behind_it_is_sent_once_more_at_most() {
-    let closes = Play {
-        data: Data::Closes,
-        ..Play::default()
-    };
-    let (attempts, errors, _server) = run(vec![closes, closes, Play::default()], &["a@x.org"]);
-    assert_eq!(attempts, 2);
-    assert!(
-        is_dead(&errors[1], "is not sent a third time"),
-        "{errors:?}"
-    );
-    let (attempts, errors, _server) = run(vec![closes, Play::default()], &["a@x.org"]);
-    assert_eq!((attempts, errors.len()), (2, 1));
+    for (data, why) in [
+        (Data::Closes, ""),
+        (Data::Stalls, "no answer within 200 ms"),
+    ] {
+        let lost = Play {
+            data,
+            ..Play::default()
+        };
+        let (attempts, errors, _server) = run(vec![lost, lost, Play::default()], &["a@x.org"]);
+        assert_eq!(attempts, 2);
+        assert!(is_later(&errors[0], why), "{errors:?}");
+        assert!(
+            is_dead(&errors[1], "is not sent a third time"),
+            "{errors:?}"
+        );
+        let (attempts, errors, _server) = run(vec![lost, Play::default()], &["a@x.org"]);
+        assert_eq!((attempts, errors.len()), (2, 1));
+    }
 }
 
 #[test]

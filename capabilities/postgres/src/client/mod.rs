@@ -76,8 +76,8 @@ impl PostgresClient {
     ///
     /// # Errors
     /// Those of the server, by the codes of the SQLite backend; `io` without a connection, `busy` without room for one,
-    /// [`COMMIT_UNKNOWN`](crate::COMMIT_UNKNOWN) if the connection was lost while the statement may have been
-    /// committed.
+    /// [`COMMIT_UNKNOWN`](sampan_host::database::COMMIT_UNKNOWN) if the connection was lost while the statement may
+    /// have been committed.
     pub async fn query(&self, sql: &str, params: &Value, limits: RowLimits) -> Result<Rows, Error> {
         let statement = self.0.statements.get(sql)?;
         permit(statement.sql.verb, sql)?;
@@ -119,6 +119,20 @@ impl PostgresClient {
     pub async fn script(&self, sql: &str) -> Result<(), Error> {
         let lease = self.0.pool.lease().await?;
         self.0.script_on(&lease, sql).await
+    }
+
+    /// Runs texts one after the other on one connection, each as [`PostgresClient::script`] does. Settings that they
+    /// change hold until the last one, and are reset behind it.
+    ///
+    /// # Errors
+    /// As for [`PostgresClient::query`]. Those behind the one that failed are not run.
+    pub async fn scripts(&self, texts: &[String]) -> Result<(), Error> {
+        let lease = self.0.pool.lease().await?;
+        lease.note_traces();
+        for text in texts {
+            self.0.script_on(&lease, text).await?;
+        }
+        Ok(())
     }
 }
 

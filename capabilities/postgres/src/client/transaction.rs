@@ -198,7 +198,7 @@ impl PostgresTransaction {
     }
 
     /// Commits. After an error nothing of it is kept, but for
-    /// [`COMMIT_UNKNOWN`](crate::COMMIT_UNKNOWN), after which it may be.
+    /// [`COMMIT_UNKNOWN`](sampan_host::database::COMMIT_UNKNOWN), after which it may be.
     ///
     /// # Errors
     /// `aborted` if an earlier error has ended it; those of constraints that are checked now.

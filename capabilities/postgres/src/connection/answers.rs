@@ -94,7 +94,7 @@ fn failure(
     (exchange, _): &(Rc<Exchange>, u64),
     current: &ExchangeState,
     error: ServerError,
-    late: Failure,
+    late: Option<Failure>,
 ) -> Failure {
     let may_be_done = match &exchange.ask {
         Ask::Run(steps) => current.done.len() == steps.len(),
@@ -105,7 +105,9 @@ fn failure(
         return Failure::Unknown(error.words());
     }
     if error.sqlstate == "57014" {
-        if current.is_late || error.message.contains("statement timeout") {
+        if let Some(late) = late
+            && (current.is_late || error.message.contains("statement timeout"))
+        {
             return late;
         }
         if current.may_be_hit && !current.is_cancelled {

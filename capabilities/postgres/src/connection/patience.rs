@@ -43,9 +43,10 @@ impl Patience {
         }
     }
 
-    /// Returns the failure of a statement that was stopped because its time was up.
-    pub(super) fn late(&self) -> Failure {
-        Failure::Late(self.statement_millis_max)
+    /// Returns the failure of a statement that was stopped because its time was up; `None` where only the statement's
+    /// own script can have limited it.
+    pub(super) fn late(&self) -> Option<Failure> {
+        (self.statement_millis_max > 0).then_some(Failure::Late(self.statement_millis_max))
     }
 
     /// The time between two ticks; `None` without a limit.

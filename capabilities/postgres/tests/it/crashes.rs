@@ -4,7 +4,7 @@ use crate::rig::{Db, read, run, shown};
 use sampan_client::postgres::PostgresServer;
 use sampan_client::wait;
 use sampan_host::Value;
-use sampan_postgres::COMMIT_UNKNOWN;
+use sampan_host::database::COMMIT_UNKNOWN;
 use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;

@@ -3,8 +3,9 @@
 use crate::proxy::Proxy;
 use crate::rig::{Database, Db, read, run, with_database};
 use sampan_client::{ports, wait};
+use sampan_host::database::COMMIT_UNKNOWN;
 use sampan_host::{Error, ErrorKind, Value};
-use sampan_postgres::{COMMIT_UNKNOWN, PostgresConfig};
+use sampan_postgres::PostgresConfig;
 use std::sync::atomic::Ordering::SeqCst;
 
 /// The settings for the database behind a proxy.

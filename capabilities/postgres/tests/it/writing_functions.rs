@@ -2,7 +2,7 @@
 
 use crate::proxy::Proxy;
 use crate::rig::{Database, Db, read, run};
-use sampan_postgres::COMMIT_UNKNOWN;
+use sampan_host::database::COMMIT_UNKNOWN;
 
 const MAKE: &str = "CREATE TABLE t (n int); CREATE TABLE u (n int); INSERT INTO u VALUES (7);
     CREATE FUNCTION add_row() RETURNS int LANGUAGE sql AS 'INSERT INTO t VALUES (1) RETURNING n'";

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 /// The table, and the statements that make it, one process after the other.
-pub const SERVER_TABLES: OwnTable = OwnTable {
+pub(crate) const SERVER_TABLES: OwnTable = OwnTable {
     name: "_sampan_sessions",
     column: None,
     statements: &[

@@ -26,9 +26,9 @@ impl From<Error> for CompileFault {
 #[derive(Debug)]
 pub(crate) struct FilterUse {
     pub(crate) name: Box<str>,
-    /// The number of arguments that have no name.
-    pub(crate) positional: usize,
-    pub(crate) named: Vec<Box<str>>,
+    /// The arguments without a name. Those that are no constants are `None`.
+    pub(crate) positional: Vec<Option<Value>>,
+    pub(crate) named: Vec<(Box<str>, Option<Value>)>,
     pub(crate) line: u32,
 }
 
@@ -277,19 +277,17 @@ impl<'t, 'a> Survey<'t, 'a> {
     }
 
     fn filter(&mut self, it: &'t Spanned<ast::Filter<'a>>) {
-        let is_splat =
-            |arg: &CallArg<'_>| matches!(arg, CallArg::PosSplat(_) | CallArg::KwargSplat(_));
-        if it.args.iter().any(is_splat) {
-            return;
+        let (mut positional, mut named) = (Vec::new(), Vec::new());
+        for arg in &it.args {
+            match arg {
+                CallArg::Kwarg(name, value) => named.push((Box::from(*name), constant(value))),
+                CallArg::Pos(value) => positional.push(constant(value)),
+                CallArg::PosSplat(_) | CallArg::KwargSplat(_) => return,
+            }
         }
-        let named = it.args.iter().filter_map(|arg| match arg {
-            CallArg::Kwarg(name, _) => Some(Box::from(*name)),
-            _ => None,
-        });
-        let named: Vec<Box<str>> = named.collect();
         self.names.filters.push(FilterUse {
             name: it.name.split_ascii_whitespace().collect::<String>().into(),
-            positional: it.args.len() - named.len(),
+            positional,
             named,
             line: u32::from(it.span().start_line),
         });
@@ -378,6 +376,16 @@ impl<'t, 'a> Survey<'t, 'a> {
         }
         Ok(())
     }
+}
+
+/// Returns the value of a constant, or of one with a sign before it.
+fn constant(expression: &Expr<'_>) -> Option<Value> {
+    let is_constant = match expression {
+        Expr::Const(_) => true,
+        Expr::UnaryOp(it) => matches!(it.expr, Expr::Const(_)),
+        _ => false,
+    };
+    expression.as_const().filter(|_| is_constant)
 }
 
 /// Returns how many bytes a text has, or how many items a list, with those of the lists in it.

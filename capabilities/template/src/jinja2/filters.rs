@@ -8,14 +8,14 @@ type Outcome = Result<Value, Error>;
 
 pub(super) fn batch(state: &mut State<'_, '_>, value: &Value, given: &Given<'_>) -> Outcome {
     let count = given
-        .count("linecount")?
+        .count("linecount")
         .ok_or_else(|| missing("batch", "linecount"))?;
     filters::batch(state, value.clone(), count, given.get("fill_with").cloned())
 }
 
 pub(super) fn slice(state: &mut State<'_, '_>, value: &Value, given: &Given<'_>) -> Outcome {
     let count = given
-        .count("slices")?
+        .count("slices")
         .ok_or_else(|| missing("slice", "slices"))?;
     filters::slice(state, value.clone(), count, given.get("fill_with").cloned())
 }
@@ -42,7 +42,7 @@ pub(super) fn max(state: &mut State<'_, '_>, value: &Value, given: &Given<'_>) -
 
 pub(super) fn groupby(_: &mut State<'_, '_>, value: &Value, given: &Given<'_>) -> Outcome {
     let attribute = given
-        .text("attribute")?
+        .text("attribute")
         .ok_or_else(|| missing("groupby", "attribute"))?;
     let rest = ["default", "case_sensitive"].into_iter();
     let rest = rest.filter_map(|name| Some((name, given.get(name)?.clone())));

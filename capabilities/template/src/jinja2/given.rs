@@ -1,11 +1,13 @@
 //! The arguments of a filter.
 
+use super::kinds::{self, FilterParam};
+use minijinja::Value;
 use minijinja::value::Kwargs;
-use minijinja::{Error, ErrorKind, Value};
 
-/// The arguments of a call in the order of the parameters. Those that were not given are undefined.
+/// The arguments of a call in the order of the parameters, each of its parameter's kind. Those that were not given are
+/// undefined.
 pub(super) struct Given<'a> {
-    pub(super) params: &'a [&'static str],
+    pub(super) params: &'a [FilterParam],
     pub(super) values: Vec<Value>,
     pub(super) count: usize,
 }
@@ -13,7 +15,7 @@ pub(super) struct Given<'a> {
 impl Given<'_> {
     /// Returns an argument, if it was given and is not `none`.
     pub(super) fn get(&self, name: &str) -> Option<&Value> {
-        let at = self.params.iter().position(|param| *param == name)?;
+        let at = self.params.iter().position(|(param, _)| *param == name)?;
         let value = self.values.get(at)?;
         (!value.is_undefined() && !value.is_none()).then_some(value)
     }
@@ -25,7 +27,7 @@ impl Given<'_> {
 
     /// Returns an argument as it was given; undefined if it was not.
     pub(super) fn raw(&self, name: &str) -> Value {
-        let at = self.params.iter().position(|param| *param == name);
+        let at = self.params.iter().position(|(param, _)| *param == name);
         let value = at.and_then(|at| self.values.get(at));
         value.cloned().unwrap_or_default()
     }
@@ -36,30 +38,22 @@ impl Given<'_> {
     }
 
     /// Returns a text.
-    pub(super) fn text(&self, name: &str) -> Result<Option<&str>, Error> {
-        let Some(value) = self.get(name) else {
-            return Ok(None);
-        };
-        let text = value.as_str();
-        text.map(Some).ok_or_else(|| wrong(name, "a text"))
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.get(name)?.as_str()
     }
 
     /// Returns a whole number from 0 on.
-    pub(super) fn count(&self, name: &str) -> Result<Option<usize>, Error> {
-        let Some(value) = self.get(name) else {
-            return Ok(None);
-        };
-        let count = value.as_usize().filter(|_| value.is_integer());
-        count
-            .map(Some)
-            .ok_or_else(|| wrong(name, "a whole number from 0 on"))
+    pub(super) fn count(&self, name: &str) -> Option<usize> {
+        kinds::count(self.get(name)?)
     }
 
     /// Returns all that were given with their names.
     pub(super) fn named(&self) -> Kwargs {
         let pairs = self.params.iter().zip(&self.values);
         let pairs = pairs.filter(|(_, value)| !value.is_undefined() && !value.is_none());
-        pairs.map(|(name, value)| (*name, value.clone())).collect()
+        pairs
+            .map(|((name, _), value)| (*name, value.clone()))
+            .collect()
     }
 }
 
@@ -73,11 +67,4 @@ pub(crate) fn argument(args: &[Value], at: usize, name: &str) -> Value {
             named.get_attr(name).unwrap_or_default()
         }),
     }
-}
-
-fn wrong(name: &str, wanted: &str) -> Error {
-    Error::new(
-        ErrorKind::InvalidOperation,
-        format!("the argument {name:?} must be {wanted}"),
-    )
 }

@@ -2,6 +2,7 @@
 
 mod filters;
 mod given;
+mod kinds;
 mod numbers;
 mod signatures;
 pub(crate) mod sizes;

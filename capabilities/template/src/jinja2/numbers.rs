@@ -12,7 +12,7 @@ pub(super) fn int(
     value: &Value,
     given: &Given<'_>,
 ) -> Result<Value, Error> {
-    let base = given.count("base")?.unwrap_or(10);
+    let base = given.count("base").unwrap_or(10);
     let found = match value.kind() {
         ValueKind::Bool => Some(i128::from(value.is_true())),
         ValueKind::Number if value.is_integer() => return Ok(value.clone()),

@@ -1,6 +1,10 @@
 //! The arguments of Jinja2's filters and of the server's own: their names, and their order.
 
 use super::given::Given;
+use super::kinds::ArgumentKind::{
+    Any, Attribute, Count, CountOrFlag, CountOrText, Flag, Text, Whole,
+};
+use super::kinds::{FilterParam, path};
 use super::{filters, numbers, texts, urlize};
 use minijinja::value::Kwargs;
 use minijinja::{Error, ErrorKind, State, Value};
@@ -13,7 +17,7 @@ pub(super) type Body = fn(&mut State<'_, '_>, &Value, &Given<'_>) -> Result<Valu
 #[derive(Debug)]
 pub(super) struct Signature {
     pub(super) name: &'static str,
-    params: &'static [&'static str],
+    params: &'static [FilterParam],
     /// The number of parameters, from the first on, without which the filter does nothing.
     needed: usize,
     /// True if all arguments are given by their names.
@@ -22,7 +26,7 @@ pub(super) struct Signature {
     pub(super) body: Option<Body>,
 }
 
-const fn row(name: &'static str, params: &'static [&'static str], body: Option<Body>) -> Signature {
+const fn row(name: &'static str, params: &'static [FilterParam], body: Option<Body>) -> Signature {
     Signature {
         name,
         params,
@@ -40,7 +44,7 @@ impl Signature {
 }
 
 /// A filter of the server, which reads its arguments by itself.
-const fn named_row(name: &'static str, params: &'static [&'static str]) -> Signature {
+const fn named_row(name: &'static str, params: &'static [FilterParam]) -> Signature {
     Signature {
         name,
         params,
@@ -50,73 +54,120 @@ const fn named_row(name: &'static str, params: &'static [&'static str]) -> Signa
     }
 }
 
+/// The parameters of `default`, which has a short name too.
+const DEFAULT: &[FilterParam] = &[("default_value", Any), ("boolean", Any)];
+
 /// The filters with fixed parameters.
 static SIGNATURES: &[Signature] = &[
     row("abs", &[], None),
-    row("attr", &["name"], None).needing(1),
-    row("batch", &["linecount", "fill_with"], Some(filters::batch)).needing(1),
-    row("capitalize", &[], None),
-    row("center", &["width"], Some(texts::center)),
-    row("count", &[], None),
-    row("d", &["default_value", "boolean"], Some(filters::default)),
+    row("attr", &[("name", Any)], None).needing(1),
     row(
-        "default",
-        &["default_value", "boolean"],
-        Some(filters::default),
-    ),
+        "batch",
+        &[("linecount", Count), ("fill_with", Any)],
+        Some(filters::batch),
+    )
+    .needing(1),
+    row("capitalize", &[], None),
+    row("center", &[("width", Count)], Some(texts::center)),
+    row("count", &[], None),
+    row("d", DEFAULT, Some(filters::default)),
+    row("default", DEFAULT, Some(filters::default)),
     row(
         "dictsort",
-        &["case_sensitive", "by", "reverse"],
+        &[("case_sensitive", Flag), ("by", Text), ("reverse", Flag)],
         Some(filters::dictsort),
     ),
     row("e", &[], None),
     row("escape", &[], None),
-    row("filesizeformat", &["binary"], Some(filters::filesizeformat)),
+    row(
+        "filesizeformat",
+        &[("binary", Any)],
+        Some(filters::filesizeformat),
+    ),
     row("first", &[], None),
-    row("float", &["default"], Some(numbers::float)),
+    row("float", &[("default", Any)], Some(numbers::float)),
     row("forceescape", &[], Some(texts::forceescape)),
-    named_row("format_date", &["style", "time", "tz"]),
-    named_row("format_number", &["currency", "decimals"]),
+    named_row("format_date", &[("style", Any), ("time", Any), ("tz", Any)]),
+    named_row("format_number", &[("currency", Any), ("decimals", Any)]),
     row(
         "groupby",
-        &["attribute", "default", "case_sensitive"],
+        &[
+            ("attribute", Attribute),
+            ("default", Any),
+            ("case_sensitive", Flag),
+        ],
         Some(filters::groupby),
     )
     .needing(1),
-    row("indent", &["width", "first", "blank"], Some(texts::indent)),
-    row("int", &["default", "base"], Some(numbers::int)),
+    row(
+        "indent",
+        &[("width", CountOrText), ("first", Any), ("blank", Any)],
+        Some(texts::indent),
+    ),
+    row(
+        "int",
+        &[("default", Any), ("base", Count)],
+        Some(numbers::int),
+    ),
     row("items", &[], Some(filters::items)),
-    row("join", &["d", "attribute"], None),
+    row("join", &[("d", Any), ("attribute", Attribute)], None),
     row("last", &[], None),
     row("length", &[], None),
     row("list", &[], None),
     row("lower", &[], None),
-    row("max", &["case_sensitive", "attribute"], Some(filters::max)),
-    row("min", &["case_sensitive", "attribute"], Some(filters::min)),
-    row("replace", &["old", "new", "count"], Some(texts::replace)).needing(2),
+    row(
+        "max",
+        &[("case_sensitive", Flag), ("attribute", Attribute)],
+        Some(filters::max),
+    ),
+    row(
+        "min",
+        &[("case_sensitive", Flag), ("attribute", Attribute)],
+        Some(filters::min),
+    ),
+    row(
+        "replace",
+        &[("old", Any), ("new", Any), ("count", Whole)],
+        Some(texts::replace),
+    )
+    .needing(2),
     row("reverse", &[], None),
-    row("round", &["precision", "method"], None),
+    row("round", &[("precision", Whole), ("method", Text)], None),
     row("safe", &[], None),
-    row("slice", &["slices", "fill_with"], Some(filters::slice)).needing(1),
+    row(
+        "slice",
+        &[("slices", Count), ("fill_with", Any)],
+        Some(filters::slice),
+    )
+    .needing(1),
     row(
         "sort",
-        &["reverse", "case_sensitive", "attribute"],
+        &[
+            ("reverse", Flag),
+            ("case_sensitive", Flag),
+            ("attribute", Attribute),
+        ],
         Some(filters::sort),
     ),
     row("string", &[], None),
     row("striptags", &[], None),
-    row("sum", &["attribute", "start"], None),
+    row("sum", &[("attribute", Attribute), ("start", Any)], None),
     row("title", &[], None),
-    row("tojson", &["indent"], None),
-    row("trim", &["chars"], Some(texts::trim)),
+    row("tojson", &[("indent", CountOrFlag)], None),
+    row("trim", &[("chars", Text)], Some(texts::trim)),
     row(
         "truncate",
-        &["length", "killwords", "end", "leeway"],
+        &[
+            ("length", Count),
+            ("killwords", Flag),
+            ("end", Text),
+            ("leeway", Count),
+        ],
         Some(texts::truncate),
     ),
     row(
         "unique",
-        &["case_sensitive", "attribute"],
+        &[("case_sensitive", Flag), ("attribute", Attribute)],
         Some(filters::unique),
     ),
     row("upper", &[], None),
@@ -124,11 +175,11 @@ static SIGNATURES: &[Signature] = &[
     row(
         "urlize",
         &[
-            "trim_url_limit",
-            "nofollow",
-            "target",
-            "rel",
-            "extra_schemes",
+            ("trim_url_limit", Count),
+            ("nofollow", Any),
+            ("target", Text),
+            ("rel", Text),
+            ("extra_schemes", Any),
         ],
         Some(urlize::urlize),
     ),
@@ -136,14 +187,14 @@ static SIGNATURES: &[Signature] = &[
     row(
         "wordwrap",
         &[
-            "width",
-            "break_long_words",
-            "wrapstring",
-            "break_on_hyphens",
+            ("width", Count),
+            ("break_long_words", Flag),
+            ("wrapstring", Text),
+            ("break_on_hyphens", Flag),
         ],
         Some(texts::wordwrap),
     ),
-    row("xmlattr", &["autospace"], Some(texts::xmlattr)),
+    row("xmlattr", &[("autospace", Any)], Some(texts::xmlattr)),
 ];
 
 /// Returns all rows.
@@ -158,14 +209,24 @@ const NEEDING_ONE: [(&str, &str); 3] = [
     ("selectattr", "the name of an attribute"),
 ];
 
-/// Says what is wrong with the arguments of a filter of which the count of those without a name and the names of the
-/// others are known.
-pub(crate) fn fault(filter: &str, count: usize, names: &[&str]) -> Option<String> {
+/// Says what is wrong with the arguments of a filter: those without a name and those with one, of which only constants
+/// are known.
+pub(crate) fn fault(
+    filter: &str,
+    positional: &[Option<Value>],
+    named: &[(Box<str>, Option<Value>)],
+) -> Option<String> {
+    let names: Vec<&str> = named.iter().map(|(name, _)| &**name).collect();
     if let Some(signature) = signature(filter) {
-        return signature.fault(count, names);
+        let by_place = signature.names().zip(positional.iter().map(Option::as_ref));
+        let by_name = named.iter().map(|(name, value)| (&**name, value.as_ref()));
+        let mut known = by_place.chain(by_name);
+        return signature
+            .fault(positional.len(), &names)
+            .or_else(|| known.find_map(|(name, value)| signature.mistyped(name, value?)));
     }
     let (_, needed) = NEEDING_ONE.iter().find(|(name, _)| *name == filter)?;
-    let is_given = count > 0 || (filter == "map" && names.contains(&"attribute"));
+    let is_given = !positional.is_empty() || (filter == "map" && names.contains(&"attribute"));
     (!is_given).then(|| format!("missing argument: the filter {filter} needs {needed}"))
 }
 
@@ -175,16 +236,20 @@ fn signature(name: &str) -> Option<&'static Signature> {
 }
 
 impl Signature {
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.params.iter().map(|(name, _)| *name)
+    }
+
     /// Says what is wrong with arguments of which the count of those without a name and the names of the others are
     /// known.
     fn fault(&self, count: usize, names: &[&str]) -> Option<String> {
         let taken = match self.params {
             [] => "takes no arguments".to_owned(),
-            [one] => format!("takes one argument: {one}"),
-            all => format!("takes {} arguments: {}", all.len(), all.join(", ")),
+            [(one, _)] => format!("takes one argument: {one}"),
+            all => format!("takes {} arguments: {}", all.len(), self.listed()),
         };
         if self.is_named_only && count > 0 {
-            let names = self.params.join(", ");
+            let names = self.listed();
             return Some(format!(
                 "the filter {} takes its arguments by name: {names}",
                 self.name
@@ -197,9 +262,9 @@ impl Signature {
             ));
         }
         for name in names {
-            match self.params.iter().position(|param| param == name) {
+            match self.names().position(|param| param == *name) {
                 None => {
-                    let hint = hint(name, self.params.iter().copied());
+                    let hint = hint(name, self.names());
                     return Some(format!(
                         "unknown argument: the filter {} has no argument {name:?}{hint}; it {taken}",
                         self.name
@@ -214,12 +279,33 @@ impl Signature {
                 Some(_) => {}
             }
         }
-        let mut needed = self.params[..self.needed].iter().skip(count);
+        let mut needed = self.names().take(self.needed).skip(count);
         let missing = needed.find(|param| !names.contains(param))?;
         let filter = self.name;
         Some(format!(
             "missing argument: the filter {filter} needs {missing:?}; it {taken}"
         ))
+    }
+
+    fn listed(&self) -> String {
+        self.names().collect::<Vec<_>>().join(", ")
+    }
+
+    /// Says why an argument cannot have a value.
+    fn mistyped(&self, name: &str, value: &Value) -> Option<String> {
+        let (_, kind) = self.params.iter().find(|(param, _)| *param == name)?;
+        let fault = kind.fault(name, value)?;
+        Some(format!("the filter {}: {fault}", self.name))
+    }
+
+    /// Checks the values of the arguments behind the value.
+    fn check_values(&self, positional: &[Value], named: &[(String, Value)]) -> Result<(), Error> {
+        let by_name = named.iter().map(|(name, value)| (name.as_str(), value));
+        let mut given = self.names().zip(positional).chain(by_name);
+        match given.find_map(|(name, value)| self.mistyped(name, value)) {
+            Some(fault) => Err(Error::new(ErrorKind::InvalidOperation, fault)),
+            None => Ok(()),
+        }
     }
 
     /// Puts the arguments behind the value into the order of the parameters.
@@ -229,19 +315,21 @@ impl Signature {
         if let Some(fault) = self.fault(positional.len(), &names) {
             return Err(Error::new(ErrorKind::InvalidOperation, fault));
         }
+        self.check_values(positional, &named)?;
         let mut values = vec![Value::UNDEFINED; self.params.len()];
         values[..positional.len()].clone_from_slice(positional);
         for (name, value) in &named {
-            if let Some(at) = self.params.iter().position(|param| param == name) {
+            if let Some(at) = self.names().position(|param| param == name) {
                 values[at] = value.clone();
             }
         }
-        for (param, value) in self.params.iter().zip(&mut values) {
-            if *param == "attribute" {
-                *value = path(value);
+        for ((_, kind), value) in self.params.iter().zip(&mut values) {
+            if let Some(adapted) = kind.adapt(value) {
+                *value = adapted;
             }
         }
-        let named = self.params.iter().rposition(|param| names.contains(param));
+        let mut params = self.params.iter();
+        let named = params.rposition(|(param, _)| names.contains(param));
         Ok(Given {
             params: self.params,
             values,
@@ -264,14 +352,6 @@ fn parts(args: &[Value]) -> (&[Value], Vec<(String, Value)>) {
     (rest, named.collect())
 }
 
-/// Returns an attribute as minijinja takes it: Jinja2 has whole numbers for the places in a list too.
-fn path(attribute: &Value) -> Value {
-    match attribute.is_integer() {
-        true => Value::from(attribute.to_string()),
-        false => attribute.clone(),
-    }
-}
-
 /// Returns the arguments of a filter in the form in which it is called: where its parameters are known, all by their
 /// places.
 pub(crate) fn normalised(name: &str, args: Vec<Value>) -> Result<Vec<Value>, Error> {
@@ -287,6 +367,10 @@ pub(crate) fn normalised(name: &str, args: Vec<Value>) -> Result<Vec<Value>, Err
             .into_iter()
             .chain(given.values.into_iter().take(count))
             .collect());
+    }
+    if let Some(signature) = signature(name).filter(|signature| !signature.is_named_only) {
+        let (positional, named) = parts(&args);
+        signature.check_values(positional, &named)?;
     }
     let mut args = args;
     match name {

@@ -48,7 +48,7 @@ pub(super) fn wordcount(state: &mut State<'_, '_>, value: &Value, _: &Given<'_>)
 }
 
 pub(super) fn trim(state: &mut State<'_, '_>, value: &Value, given: &Given<'_>) -> Outcome {
-    let chars = given.text("chars")?.map(std::borrow::Cow::Borrowed);
+    let chars = given.text("chars").map(std::borrow::Cow::Borrowed);
     Ok(filters::trim(StringInput::new(state, value)?, chars))
 }
 
@@ -59,12 +59,7 @@ pub(super) fn replace(state: &mut State<'_, '_>, value: &Value, given: &Given<'_
             "the filter replace needs the text to replace and the text to put in its place",
         ));
     };
-    let count = match given.get("count") {
-        Some(count) => count
-            .as_i64()
-            .ok_or_else(|| invalid("the argument \"count\" must be a whole number"))?,
-        None => -1,
-    };
+    let count = given.get("count").and_then(Value::as_i64).unwrap_or(-1);
     let value = StringInput::new(state, value)?;
     let old = StringInput::new(state, old)?;
     let new = StringInput::new(state, new)?;
@@ -85,7 +80,7 @@ pub(super) fn replace(state: &mut State<'_, '_>, value: &Value, given: &Given<'_
 pub(super) fn indent(state: &mut State<'_, '_>, value: &Value, given: &Given<'_>) -> Outcome {
     let indentation = match given.get("width") {
         Some(width) if width.as_str().is_some() => width.to_string(),
-        _ => " ".repeat(given.count("width")?.unwrap_or(4)),
+        _ => " ".repeat(given.count("width").unwrap_or(4)),
     };
     let value = StringInput::new(state, value)?;
     let (is_first, is_blank) = (given.is_true("first"), given.is_true("blank"));
@@ -107,7 +102,7 @@ pub(super) fn indent(state: &mut State<'_, '_>, value: &Value, given: &Given<'_>
 }
 
 pub(super) fn center(state: &mut State<'_, '_>, value: &Value, given: &Given<'_>) -> Outcome {
-    let width = given.count("width")?.unwrap_or(80);
+    let width = given.count("width").unwrap_or(80);
     if width > CENTER_WIDTH_MAX {
         let text = format!("center makes texts of at most {CENTER_WIDTH_MAX} characters");
         return Err(invalid(text));

@@ -25,18 +25,14 @@ pub(super) fn urlize(
     value: &Value,
     given: &Given<'_>,
 ) -> Result<Value, Error> {
-    let mut rel: BTreeSet<&str> = given
-        .text("rel")?
-        .unwrap_or("")
-        .split_whitespace()
-        .collect();
+    let mut rel: BTreeSet<&str> = given.text("rel").unwrap_or("").split_whitespace().collect();
     rel.insert("noopener");
     if given.is_true("nofollow") {
         rel.insert("nofollow");
     }
     let rel: Vec<&str> = rel.into_iter().collect();
     let mut attributes = format!(" rel=\"{}\"", escaped(&rel.join(" ")));
-    if let Some(target) = given.text("target")? {
+    if let Some(target) = given.text("target") {
         attributes += &format!(" target=\"{}\"", escaped(target));
     }
     let schemes: Vec<Value> = match given.get("extra_schemes") {
@@ -56,7 +52,7 @@ pub(super) fn urlize(
     }
     let links = Links {
         attributes,
-        shown_chars_max: given.count("trim_url_limit")?,
+        shown_chars_max: given.count("trim_url_limit"),
         schemes,
     };
     let value = StringInput::new(state, value)?;

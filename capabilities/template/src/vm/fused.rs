@@ -3,8 +3,10 @@
 //! Each looks at a value of the script where it lies. Where there is more to do than to look, it does nothing, and the
 //! operations that it stands for do their work one by one.
 
+mod rows;
+
 use super::Machine;
-use crate::escape::escape_html;
+use crate::escape::{block_of, cased, escape_block, escape_html, is_ascii, push_block, push_short};
 use crate::fault::Outcome;
 use crate::program::Escape;
 use crate::value::TemplateValue;
@@ -20,7 +22,11 @@ impl Machine<'_, '_> {
             return self.emit_own_variable(name);
         };
         let (escape, out) = (self.escape, &mut self.out);
-        if escape != Escape::Json && self.reader.show(it, &mut |it| print_plain(out, escape, it)) {
+        if escape != Escape::Json
+            && self
+                .reader
+                .show(it, &mut |it| print_plain(out, escape, &it))
+        {
             self.check_size()?;
             return Ok(true);
         }
@@ -34,7 +40,7 @@ impl Machine<'_, '_> {
             return Ok(false);
         };
         let (escape, out) = (self.escape, &mut self.out);
-        let mut print = |it: Plain<'_>| print_plain(out, escape, it);
+        let mut print = |it: Plain<'_>| print_plain(out, escape, &it);
         if escape != Escape::Json && self.reader.show_member(map, member, &mut print) {
             self.check_size()?;
             return Ok(true);
@@ -94,7 +100,7 @@ impl Machine<'_, '_> {
             return Ok(None);
         };
         let mut truth = false;
-        if self.reader.show(it, &mut |it| truth = is_true(it)) {
+        if self.reader.show(it, &mut |it| truth = is_true(&it)) {
             return Ok(Some(truth));
         }
         self.truth(it)
@@ -107,7 +113,7 @@ impl Machine<'_, '_> {
             return Ok(None);
         };
         let mut truth = false;
-        let mut look = |it: Plain<'_>| truth = is_true(it);
+        let mut look = |it: Plain<'_>| truth = is_true(&it);
         if self.reader.show_member(map, member, &mut look) {
             return Ok(Some(truth));
         }
@@ -212,8 +218,8 @@ enum Found {
     Elsewhere,
 }
 
-fn is_true(it: Plain<'_>) -> bool {
-    match it {
+fn is_true(it: &Plain<'_>) -> bool {
+    match *it {
         Plain::Bool(value) => value,
         Plain::Int(value) => value != 0,
         Plain::Text(text) => !text.is_empty(),
@@ -221,19 +227,30 @@ fn is_true(it: Plain<'_>) -> bool {
 }
 
 #[inline]
-fn print_plain(out: &mut Vec<u8>, escape: Escape, it: Plain<'_>) {
-    match it {
+fn print_plain(out: &mut Vec<u8>, escape: Escape, it: &Plain<'_>) {
+    match *it {
         Plain::Text(text) if escape == Escape::Html => escape_html(out, text),
         Plain::Text(text) => out.extend_from_slice(text),
-        Plain::Int(whole) => out.extend_from_slice(itoa::Buffer::new().format(whole).as_bytes()),
-        Plain::Bool(true) => out.extend_from_slice(b"true"),
-        Plain::Bool(false) => out.extend_from_slice(b"false"),
+        Plain::Int(whole) => push_short(out, itoa::Buffer::new().format(whole).as_bytes()),
+        Plain::Bool(true) => out.extend_from_slice(b"True"),
+        Plain::Bool(false) => out.extend_from_slice(b"False"),
     }
 }
 
 /// Prints a text in capitals or small letters if it is ASCII, for which that is simple.
 #[inline]
 fn print_cased(out: &mut Vec<u8>, escape: Escape, text: &[u8], is_upper: bool) -> bool {
+    if let Some(block) = block_of(text) {
+        if !is_ascii(block) {
+            return false;
+        }
+        let cased = cased(block, is_upper);
+        match escape {
+            Escape::Html => escape_block(out, cased, text.len()),
+            _ => push_block(out, cased, text.len()),
+        }
+        return true;
+    }
     if !text.is_ascii() {
         return false;
     }

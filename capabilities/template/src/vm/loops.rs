@@ -52,6 +52,7 @@ impl Machine<'_, '_> {
             number: self.next_loop,
             has_variable,
             items,
+            may_have_rows: true,
             rounds: 0,
             length,
             depth,
@@ -188,7 +189,7 @@ impl Machine<'_, '_> {
 
     /// Reports whether the innermost loop has nothing to end.
     #[inline]
-    fn is_settled(&self) -> bool {
+    pub(super) fn is_settled(&self) -> bool {
         let at = self.frames.last().and_then(|frame| frame.loop_at);
         at.and_then(|at| self.loops.get(at)).is_some_and(|state| {
             state.captures == self.captures.len() && state.escapes == self.escapes.len()

@@ -280,7 +280,10 @@ impl<'m, 'e> Machine<'m, 'e> {
                     }
                     self.push_variable(*name)?;
                 }
-                Op::IterateInto(target, name) => {
+                Op::IterateInto(target, name, rows) => {
+                    if let Some(rows) = rows {
+                        self.run_rows(rows);
+                    }
                     if !self.next_round_into(*name)? {
                         cursor.at = *target as usize;
                         continue;

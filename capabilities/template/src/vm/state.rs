@@ -45,6 +45,8 @@ pub(super) struct LoopState {
     /// True if there is a variable `loop`.
     pub(super) has_variable: bool,
     pub(super) items: Items,
+    /// False once an item was found that is not printed as a row.
+    pub(super) may_have_rows: bool,
     /// The number of rounds that have begun.
     pub(super) rounds: usize,
     pub(super) length: Option<usize>,

@@ -2,10 +2,11 @@
 
 use minijinja::value::ValueKind;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, default_auto_escape_callback};
-use sampan_host::reader::{Keys, Kind, Mark, Name};
+use sampan_host::reader::{Keys, Kind, Mark, Name, Plain, SeeRow};
 use sampan_host::{Args, Context, Error, FunctionKind, Handle, Reader, Value as HostValue};
 use sampan_template::{ANSWERS, TemplateStore, Templates};
 use std::cell::{Cell, RefCell};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The most instructions of minijinja for a template.
@@ -16,6 +17,8 @@ pub(crate) struct MemoryReader {
     values: RefCell<Vec<Value>>,
     /// The most handles that there were at a time.
     pub(crate) most: Cell<usize>,
+    /// False if rows are not shown, but read member by member.
+    pub(crate) shows_rows: bool,
 }
 
 impl MemoryReader {
@@ -24,6 +27,7 @@ impl MemoryReader {
             // The name of the template, and its data.
             values: RefCell::new(vec![Value::from(()), data]),
             most: Cell::new(2),
+            shows_rows: true,
         }
     }
 
@@ -63,6 +67,28 @@ impl Reader for MemoryReader {
     fn bytes(&self, it: Handle, see: &mut dyn FnMut(&[u8])) {
         let value = self.value_of(it);
         see(value.as_bytes().expect("text or bytes"));
+    }
+
+    fn show_rows(
+        &self,
+        list: Handle,
+        items: Range<usize>,
+        names: &[Name],
+        see: &mut SeeRow<'_>,
+    ) -> usize {
+        if !self.shows_rows {
+            return 0;
+        }
+        let list = self.value_of(list);
+        let rows = items
+            .clone()
+            .map_while(|at| list.get_item_by_index(at).ok());
+        let shown = rows.take_while(|row| {
+            let members: Vec<_> = names.iter().map(|name| row.get_attr(name.text())).collect();
+            let plain = members.iter().map(|member| plain(member.as_ref().ok()?));
+            row.kind() == ValueKind::Map && see(&plain.collect::<Vec<_>>())
+        });
+        shown.count()
     }
 
     fn len(&self, it: Handle) -> Result<usize, Error> {
@@ -105,6 +131,16 @@ impl Reader for MemoryReader {
 
     fn release(&self, mark: Mark) {
         self.values.borrow_mut().truncate(mark.count());
+    }
+}
+
+/// A value, if it is a plain one.
+fn plain(value: &Value) -> Option<Plain<'_>> {
+    match value.kind() {
+        ValueKind::Bool => Some(Plain::Bool(value.is_true())),
+        ValueKind::Number if value.is_integer() => value.as_i64().map(Plain::Int),
+        ValueKind::String => value.as_str().map(|text| Plain::Text(text.as_bytes())),
+        _ => None,
     }
 }
 

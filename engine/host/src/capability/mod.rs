@@ -15,6 +15,7 @@ pub use order::order;
 pub use shared::Shared;
 
 use crate::error::Error;
+use crate::offers::database::OwnTable;
 use crate::settings::{AllSettings, Section, Settings};
 use crate::sources::{PackedFiles, Sources};
 use crate::tables::module::{Context, Module};
@@ -35,6 +36,10 @@ pub struct Capability {
     /// The names of what its hooks take from others. A name that no capability offers is no fault: the hook finds
     /// nothing then.
     pub asks: &'static [&'static str],
+    /// The tables that it has in a database on a server.
+    pub server_tables: &'static [OwnTable],
+    /// The folders of the project, by their names, all of whose files it reads.
+    pub reads: &'static [&'static str],
     /// The most files that it holds open, on all workers together.
     pub open_files_max: u64,
     /// Checks the settings, when the configuration is read.
@@ -44,6 +49,8 @@ pub struct Capability {
     pub configure: fn(&ProjectSettings<'_>) -> Result<(), String>,
     /// Returns the folders in which it writes.
     pub folders: fn(&ProjectSettings<'_>) -> Vec<WrittenFolder>,
+    /// Returns the folders in which it writes files that are not complete yet, where the configuration names any.
+    pub temp_folders: fn(&ProjectSettings<'_>) -> Vec<TempFolder>,
     /// Returns the warnings about settings with which a part of the project cannot work, for servers and for
     /// `sampan check`.
     pub warnings: fn(&ProjectSettings<'_>) -> Vec<String>,
@@ -85,9 +92,12 @@ impl Capability {
         sections: &[],
         offers: &[],
         asks: &[],
+        server_tables: &[],
+        reads: &[],
         open_files_max: 0,
         configure: |_| Ok(()),
         folders: |_| Vec::new(),
+        temp_folders: |_| Vec::new(),
         warnings: |_| Vec::new(),
         packing: |_, _| Vec::new(),
         process: |_| Ok(()),
@@ -106,6 +116,15 @@ impl Capability {
 pub struct WrittenFolder {
     /// The name that scripts give it in paths.
     pub name: &'static str,
+    /// The folder.
+    pub path: PathBuf,
+}
+
+/// A folder of files that are not complete yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TempFolder {
+    /// The section and the key of the configuration that name it, as `[section] key`.
+    pub key: &'static str,
     /// The folder.
     pub path: PathBuf,
 }

@@ -18,6 +18,10 @@ use std::time::Duration;
 /// The message of [`WorkerDatabase::lost`], unless more is known.
 pub const LOST_WRITES: &str = "what this request wrote could not be committed";
 
+/// The code of errors after which a commit may have happened or not. Clients are told of it, because trying again may
+/// write twice.
+pub const COMMIT_UNKNOWN: &str = "commit_unknown";
+
 /// The observed use of the database by the handlers of one route, on all workers together.
 #[derive(Debug, Default)]
 pub struct RouteUse {

@@ -265,12 +265,13 @@ impl CurrentRun {
         self.0.is_measured.get().then(Instant::now)
     }
 
-    /// Ends the period that began then, inside of a run of the script.
+    /// Ends the period that began then, inside of a run of the script. Returns its time, which is 0 without an
+    /// observer.
     #[inline]
-    pub fn end(&self, begun: Option<Instant>) {
-        if let Some(begun) = begun {
-            self.0.inside.set(self.0.inside.get() + begun.elapsed());
-        }
+    pub fn end(&self, begun: Option<Instant>) -> Duration {
+        let time = begun.map_or(Duration::ZERO, |begun| begun.elapsed());
+        self.add(time);
+        time
     }
 
     /// Adds a time inside of a run of the script in which a capability did something for it.
@@ -281,11 +282,12 @@ impl CurrentRun {
         }
     }
 
-    /// Ends the period that began then; the script did not run meanwhile.
-    pub fn end_waiting(&self, begun: Option<Instant>) {
-        if let Some(begun) = begun {
-            self.0.waited.set(self.0.waited.get() + begun.elapsed());
-        }
+    /// Ends the period that began then; the script did not run meanwhile. Returns its time, which is 0 without an
+    /// observer.
+    pub fn end_waiting(&self, begun: Option<Instant>) -> Duration {
+        let time = begun.map_or(Duration::ZERO, |begun| begun.elapsed());
+        self.0.waited.set(self.0.waited.get() + time);
+        time
     }
 
     /// The time that capabilities took since the last call: inside of runs, and while the script waited.

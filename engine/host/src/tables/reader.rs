@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::tables::objects::Object;
 use crate::value::Callback;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// A value of the script, valid for the call that got it. In another call it means another value, or nothing.
@@ -99,6 +100,12 @@ pub enum Plain<'a> {
     Text(&'a [u8]),
 }
 
+/// The most members that [`Reader::show_rows`] shows of an item.
+pub const ROW_MEMBERS_MAX: usize = 16;
+
+/// A function that sees the members of one item, and reports whether it wants those of the next.
+pub type SeeRow<'a> = dyn FnMut(&[Option<Plain<'_>>]) -> bool + 'a;
+
 /// The number of handles at some time.
 #[derive(Clone, Copy, Debug)]
 pub struct Mark(u32);
@@ -135,6 +142,20 @@ pub trait Reader {
     /// Shows the member of a map, in one step. Use it only where [`Kind::Map`] was given for the map in this round.
     fn show_member(&self, _map: Handle, _name: Name, _see: &mut dyn FnMut(Plain<'_>)) -> bool {
         false
+    }
+
+    /// Shows members of items of a list, all of an item in one step: `None` for one that is not plain or not there.
+    /// Stops where there is more to do than to look, such as at an item that is not a [`Kind::Map`], and where `see`
+    /// returns false. Returns the number of items before that. The handles that `see` makes are released. Runs no
+    /// script.
+    fn show_rows(
+        &self,
+        _list: Handle,
+        _items: Range<usize>,
+        _names: &[Name],
+        _see: &mut SeeRow<'_>,
+    ) -> usize {
+        0
     }
 
     /// Returns the number of items that a list has, or how many keys a map would give. Runs no script, but for a proxy.

@@ -14,12 +14,13 @@ use super::framing::BodyFraming;
 use crate::codec::fault::Fault;
 use crate::codec::head::Head;
 use crate::limits::Limits;
+use crate::received::UNCOUNTED_BYTES_MAX;
 
 /// The buffer's size before anything larger is known to come: a browser's request several times over.
 const BUFFER_BYTES: usize = 8 * 1024;
 
 /// A buffer that has grown beyond this is not kept when the decoder is cleared.
-const BUFFER_KEPT_BYTES_MAX: usize = 64 * 1024;
+const BUFFER_KEPT_BYTES_MAX: usize = UNCOUNTED_BYTES_MAX;
 
 /// A head longer than this is not kept for comparison.
 const KNOWN_BYTES_MAX: usize = 4 * 1024;
@@ -137,19 +138,46 @@ impl Decoder {
         if self.start > 0 && matches!(self.state, DecoderState::Head) {
             self.move_down();
         }
-        let (len, capacity) = (self.buf.len(), self.buf.capacity());
-        if len == capacity {
-            let grown = match self.state {
-                // Announced lengths are not believed at once: the buffer grows as bytes come, and ends exactly. Memory
-                // that is not written yet costs nothing, so it grows in large steps, and few bytes move.
-                DecoderState::Sized { end } => end
-                    .min((4 * capacity).max(BUFFER_KEPT_BYTES_MAX))
-                    .max(len + 1),
-                _ => (2 * capacity).max(BUFFER_BYTES),
-            };
-            self.buf.reserve_exact(grown - len);
+        if let Some(grown) = self.grown() {
+            self.buf.reserve_exact(grown - self.buf.len());
         }
         &mut self.buf
+    }
+
+    /// Returns the capacity that a full buffer grows to.
+    fn grown(&self) -> Option<usize> {
+        let (len, capacity) = (self.buf.len(), self.buf.capacity());
+        (len == capacity).then(|| match self.state {
+            // Announced lengths are not believed at once: the buffer grows as bytes come, and ends exactly. Memory
+            // that is not written yet costs nothing, so it grows in large steps, and few bytes move.
+            DecoderState::Sized { end } => end
+                .min((4 * capacity).max(BUFFER_KEPT_BYTES_MAX))
+                .max(len + 1),
+            _ => (2 * capacity).max(BUFFER_BYTES),
+        })
+    }
+
+    /// Returns the capacity that the buffer of a body grows to before the next bytes, if it is a large one, and the
+    /// least that will do.
+    pub(crate) fn large_growth(&self) -> Option<(usize, usize)> {
+        if matches!(self.state, DecoderState::Head) {
+            return None;
+        }
+        let grown = self.grown().filter(|bytes| *bytes > UNCOUNTED_BYTES_MAX)?;
+        Some((grown, grown.min(self.buf.len() + UNCOUNTED_BYTES_MAX)))
+    }
+
+    /// Returns the same before so many bytes more.
+    pub(crate) fn large_growth_by(&self, bytes: usize) -> Option<(usize, usize)> {
+        let (needed, capacity) = (self.buf.len() + bytes, self.buf.capacity());
+        let grown = (needed > capacity).then(|| (needed.max(2 * capacity), needed));
+        grown.filter(|(bytes, _)| *bytes > UNCOUNTED_BYTES_MAX)
+    }
+
+    /// Grows the buffer to a capacity. Returns false where the system has no memory.
+    pub(crate) fn grow_to(&mut self, capacity: usize) -> bool {
+        let more = capacity.saturating_sub(self.buf.len());
+        self.buf.try_reserve_exact(more).is_ok()
     }
 
     /// Adds bytes.

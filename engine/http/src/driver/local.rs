@@ -13,8 +13,9 @@ use super::parking::Parking;
 use super::pool::BufferPool;
 use super::shared::Shared;
 use crate::answer::{Handler, HandlerSlot};
+use crate::codec::fault::Exceeded;
 use crate::limits::Limits;
-use crate::response::WorkerMoment;
+use crate::response::{Response, WorkerMoment};
 
 /// The time between two ticks of a worker that has something to do. Deadlines are that coarse.
 const TICK_MILLIS: u64 = 20;
@@ -88,6 +89,17 @@ impl Local {
             freed_bytes: Cell::new(0),
             calm: Cell::new(false),
         }
+    }
+
+    /// Builds the answer of the server itself with a status; a 503 says when to come again.
+    pub(super) fn refusal(&self, status: u16, limit: Option<Exceeded>) -> Response {
+        let mut response = self.handler().error(status, limit);
+        if status == 503 {
+            let seconds = self.limits.retry_after_seconds.to_string();
+            // Fails only where the handler's own headers leave no room; then those are what the client gets.
+            let _ = response.set_header(b"Retry-After", seconds.as_bytes());
+        }
+        response
     }
 
     /// The handler for the next request.

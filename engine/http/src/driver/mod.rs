@@ -26,6 +26,6 @@ pub use panic::panic_text;
 pub use parking::Parking;
 pub use runtime::pump::{Pump, PumpSocket, Turn};
 pub use runtime::{Direction, Runtime, Socket, Tokio};
-pub use shared::unsent::UnsentBytes;
+pub use shared::unsent::ClientBytes;
 pub use shared::{Opening, WorkerHandle};
 pub use worker::{Worker, worker, worker_sharing};

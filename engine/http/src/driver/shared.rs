@@ -10,7 +10,7 @@ use slab::Slab;
 use socket2::SockRef;
 use tokio::sync::Notify;
 
-use self::unsent::UnsentBytes;
+use self::unsent::ClientBytes;
 use super::clock::process_millis;
 use super::parking::Parking;
 use super::runtime::SharedSocket;
@@ -61,8 +61,8 @@ pub(super) struct Shared {
     pub(super) leaving: AtomicBool,
     pub(super) shutdown: AtomicBool,
     pub(super) abandoned: AtomicBool,
-    /// The bytes that clients have not read, of this worker and of those beside it.
-    pub(super) unsent: Arc<UnsentBytes>,
+    /// The memory that clients have this worker and those beside it keep.
+    pub(super) clients: Arc<ClientBytes>,
     /// The idle connections of this worker and of those beside it.
     pub(super) parking: Option<Arc<Parking>>,
     /// All open sockets, for [`WorkerHandle::abandon`]. Locked only where a connection begins or ends, never
@@ -79,7 +79,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Shared {
-    pub(super) fn new(unsent: Arc<UnsentBytes>, parking: Option<Arc<Parking>>) -> Shared {
+    pub(super) fn new(clients: Arc<ClientBytes>, parking: Option<Arc<Parking>>) -> Shared {
         Shared {
             inbox: Mutex::default(),
             notify: Notify::new(),
@@ -91,7 +91,7 @@ impl Shared {
             leaving: AtomicBool::new(false),
             shutdown: AtomicBool::new(false),
             abandoned: AtomicBool::new(false),
-            unsent,
+            clients,
             parking,
             sockets: Mutex::new(Slab::new()),
         }
@@ -201,8 +201,8 @@ impl WorkerHandle {
     }
 
     /// The bytes that clients of the worker, and of those that share its counts, have not read yet.
-    pub fn unsent(&self) -> &UnsentBytes {
-        &self.0.unsent
+    pub fn unsent(&self) -> &ClientBytes {
+        &self.0.clients
     }
 
     /// Returns the idle connections that the worker shares with those beside it, if it does.

@@ -11,14 +11,14 @@ use super::connection::{Connection, DRAIN_MILLIS_MAX};
 use super::local::Local;
 use super::parking::{Parking, ParkingWatch};
 use super::runtime::{Runtime, Tokio};
-use super::shared::unsent::UnsentBytes;
+use super::shared::unsent::ClientBytes;
 use super::shared::{Incoming, Opening, Shared, WorkerHandle};
 use crate::answer::HandlerSlot;
 use crate::limits::Limits;
 
 /// A worker before it runs, and the handle by which other threads use it.
 pub fn worker(limits: Arc<Limits>) -> (WorkerHandle, Worker) {
-    let unsent = UnsentBytes::new(&limits);
+    let unsent = ClientBytes::new(&limits);
     worker_sharing(limits, unsent, None)
 }
 
@@ -26,7 +26,7 @@ pub fn worker(limits: Arc<Limits>) -> (WorkerHandle, Worker) {
 /// idle connections where there is a `parking`.
 pub fn worker_sharing(
     limits: Arc<Limits>,
-    unsent: Arc<UnsentBytes>,
+    unsent: Arc<ClientBytes>,
     parking: Option<Arc<Parking>>,
 ) -> (WorkerHandle, Worker) {
     let shared = Arc::new(Shared::new(unsent, parking));

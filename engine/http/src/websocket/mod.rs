@@ -5,6 +5,7 @@
 //! Neither knows sockets. Both serve either end of a connection: servers, and the client of tests.
 
 mod close;
+mod controls;
 mod decoder;
 mod deflate;
 mod extension;
@@ -14,6 +15,7 @@ mod handshake;
 mod utf8;
 
 pub use close::{CloseFrame, codes};
+pub use controls::ControlFrames;
 pub use decoder::{Decoder, DecoderLimits, Event};
 pub use deflate::{Deflater, Deflaters};
 pub use extension::{Deflate, negotiate};

@@ -58,6 +58,24 @@ fn keep_alive_pipelining_and_close() {
 }
 
 #[test]
+fn ten_thousand_requests_in_one_train_are_answered_in_order() {
+    const COUNT: usize = 10_000;
+    let calls = Arc::new(AtomicUsize::new(0));
+    let server = Server::start(Limits::default(), echo(&calls));
+    let mut socket = server.connect();
+    let train: Vec<u8> = (0..COUNT).flat_map(|at| get(&format!("/{at}"))).collect();
+    let mut writer = socket.try_clone().unwrap();
+    // Answers are read meanwhile: a server reads no further than its output is taken.
+    let sender = std::thread::spawn(move || writer.write_all(&train).unwrap());
+    for at in 0..COUNT {
+        assert_eq!(read_response(&mut socket).1, format!("GET /{at} "));
+    }
+    sender.join().unwrap();
+    assert_eq!(calls.load(std::sync::atomic::Ordering::SeqCst), COUNT);
+    assert_eq!(server.handle.requests(), COUNT as u64);
+}
+
+#[test]
 fn http_1_0() {
     let server = Server::start(Limits::default(), echo(&Arc::default()));
     let answer = server.exchange(b"GET /old HTTP/1.0\r\n\r\n");

@@ -6,6 +6,7 @@
 pub(crate) mod intrinsics;
 mod kinds;
 pub(crate) mod list;
+mod members;
 pub(crate) mod names;
 mod other_bytes;
 pub(crate) mod places;
@@ -16,16 +17,17 @@ use crate::values::value::is_bytes;
 use crate::vm::bind::callback::{self, described};
 use crate::vm::limits::VALUES_PER_CHECK;
 use crate::vm::sys::whole_number;
-use crate::vm::sys::{Cx, Failure, RawValue, is_object, is_string, is_true, tag};
+use crate::vm::sys::{Cx, Failure, RawValue, is_object, is_string};
 use kinds::{is_list, is_map, is_simple};
 use list::{HandleList, NOTHING};
 use rquickjs::qjs;
-use sampan_host::reader::{Keys, Kind, Mark, Name, Plain};
+use sampan_host::reader::{Keys, Kind, Mark, Name, Plain, SeeRow};
 use sampan_host::{Callback, Error, Handle, Reader};
 use sampan_js_contract::BoundRow;
 use state::JsReader;
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
+use std::ops::Range;
 
 impl<'a> JsReader<'a> {
     /// Has `body` read for a row, whose arguments are the first handles.
@@ -148,24 +150,10 @@ impl<'a> JsReader<'a> {
     #[inline]
     fn show_plain(&self, it: Handle, see: &mut dyn FnMut(Plain<'_>)) -> bool {
         // SAFETY: script runs only in `see`, which is called last. The list keeps the value of a string meanwhile.
-        let value = unsafe { self.list.get(it) };
-        if is_string(value) {
-            // SAFETY: the list has the reference, which is not released here.
-            let text = ManuallyDrop::new(unsafe { self.cx.own(value.js()) });
-            let Some(bytes) = self.text_layout.and_then(|layout| layout.ascii(&text)) else {
-                return false;
-            };
-            self.list
-                .keeping(it.number() + 1, || see(Plain::Text(bytes)));
-            return true;
-        }
-        match tag(value) {
-            qjs::JS_TAG_BOOL => see(Plain::Bool(is_true(value))),
-            qjs::JS_TAG_INT => match whole_number(value) {
-                Some(whole) => see(Plain::Int(whole)),
-                None => return false,
-            },
-            _ => return false,
+        match self.plain(unsafe { self.list.get(it) }) {
+            Some(text @ Plain::Text(_)) => self.list.keeping(it.number() + 1, || see(text)),
+            Some(other) => see(other),
+            None => return false,
         }
         true
     }
@@ -264,6 +252,16 @@ impl Reader for JsReader<'_> {
         let is_shown = self.show_plain(member, see);
         self.list.release(count);
         is_shown
+    }
+
+    fn show_rows(
+        &self,
+        list: Handle,
+        items: Range<usize>,
+        names: &[Name],
+        see: &mut SeeRow<'_>,
+    ) -> usize {
+        self.members_of_items(list, items, names, see)
     }
 
     fn bytes(&self, it: Handle, see: &mut dyn FnMut(&[u8])) {

@@ -290,7 +290,24 @@ unsafe extern "C" fn export_sampan(
 /// The pending exception as an error of loading.
 pub(crate) fn load_error(cx: Cx<'_>) -> Error {
     let error = error::take(cx);
-    as_load_error(&places::missing_export(cx.core(), error.message()).unwrap_or(error))
+    let missing = places::missing_export(cx.core(), error.message(), || own_names(cx));
+    as_load_error(&missing.unwrap_or(error))
+}
+
+/// Returns the names that the module `sampan` exports.
+fn own_names(cx: Cx<'_>) -> Vec<String> {
+    match export_names(cx) {
+        Ok(names) => names
+            .into_iter()
+            .filter_map(|name| name.into_string().ok())
+            .collect(),
+        Err(failure) => {
+            if let Failure::Thrown = failure {
+                drop(cx.exception());
+            }
+            Vec::new()
+        }
+    }
 }
 
 /// Returns the error as one of loading. Errors about imports carry their place in front of the message.

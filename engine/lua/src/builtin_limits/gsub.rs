@@ -74,7 +74,7 @@ pub(super) unsafe extern "C-unwind" fn gsub(state: State) -> c_int {
 /// The buffer was begun, and what it has pushed is on top of the stack.
 #[inline]
 unsafe fn add(buffer: *mut luaL_Buffer, text: &[u8]) {
-    // SAFETY: the buffer copies the bytes.
+    // SAFETY: the buffer was begun and is on top, by this function's contract; it copies the bytes.
     unsafe { luaL_addlstring(buffer, text.as_ptr().cast(), text.len()) };
 }
 

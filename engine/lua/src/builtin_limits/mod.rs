@@ -106,7 +106,7 @@ unsafe fn error(state: State, format: &CStr) -> ! {
 #[inline]
 unsafe fn text_argument<'a>(state: State, index: c_int) -> &'a [u8] {
     let mut length = 0;
-    // SAFETY: Lua's strings do not move.
+    // SAFETY: the string stays on the stack while the result is used, by this function's contract, and does not move.
     unsafe {
         let start = luaL_checklstring(state, index, &raw mut length);
         std::slice::from_raw_parts(start.cast(), length)

@@ -27,7 +27,7 @@ unsafe fn index_at(state: State, argument: c_int) -> usize {
 
 /// The waits whose number is argument 1.
 unsafe fn gathered_at(state: State) -> Result<Rc<Gathered>, Error> {
-    // SAFETY: reads only.
+    // SAFETY: `index_at` reads a number and raises nothing.
     let number = unsafe { index_at(state, 1) };
     let core = current();
     let requests = core.requests.borrow();
@@ -86,7 +86,7 @@ pub(crate) unsafe extern "C-unwind" fn open(state: State) -> c_int {
 
 /// `host.close_gather(number)`: no function of it runs any more.
 pub(crate) unsafe extern "C-unwind" fn close(state: State) -> c_int {
-    // SAFETY: nothing is pushed.
+    // SAFETY: all runs within `guard`, and a number is only read: nothing is pushed, and nothing raises.
     unsafe {
         let _ = guard(|| {
             let (core, number) = (current(), index_at(state, 1));
@@ -104,7 +104,7 @@ pub(crate) unsafe extern "C-unwind" fn close(state: State) -> c_int {
 /// `host.keep_wait(number, at)`: keeps the wait of the function at this place, whose coroutine has just yielded to the
 /// host.
 pub(crate) unsafe extern "C-unwind" fn keep(state: State) -> c_int {
-    // SAFETY: nothing is pushed.
+    // SAFETY: all runs within `guard`, and numbers are only read: nothing is pushed, and nothing raises.
     unsafe {
         let _ = guard(|| {
             let wait = current().wait.borrow_mut().take();
@@ -127,7 +127,7 @@ pub(crate) unsafe extern "C-unwind" fn keep(state: State) -> c_int {
 
 /// `host.drop_wait(number, at)`: gives the wait of the function at this place up.
 pub(crate) unsafe extern "C-unwind" fn drop_wait(state: State) -> c_int {
-    // SAFETY: nothing is pushed.
+    // SAFETY: all runs within `guard`, and numbers are only read: nothing is pushed, and nothing raises.
     unsafe {
         let _ = guard(|| {
             gathered_at(state)?.set(index_at(state, 2), None);

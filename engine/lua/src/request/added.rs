@@ -24,7 +24,7 @@ pub(crate) fn keyed(modules: &'static [&'static Module]) -> impl Iterator<Item =
 
 /// Pushes the value of the `index`th field for the request whose table is argument 1. May raise.
 pub(crate) unsafe fn push_field(state: State, index: usize) {
-    // SAFETY: two stages.
+    // SAFETY: the body runs within `guard`, and `give_result` moves what it gives into the isolate before it may raise.
     unsafe {
         make_room(state);
         let result = guard(|| {

@@ -21,7 +21,7 @@ impl Beside {
     /// `gsub`: those are dropped.
     #[cold]
     pub(crate) unsafe fn at(state: State, index: c_int) -> Option<Self> {
-        // SAFETY: reads only.
+        // SAFETY: reading the type and a number of a value changes nothing on the stack and raises nothing.
         unsafe {
             match lua_type(state, index) {
                 LUA_TNIL | LUA_TNONE => None,

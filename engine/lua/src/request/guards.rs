@@ -20,7 +20,7 @@ use std::rc::Rc;
 /// The middleware that the value at `index` is, if it is a native object that is one. No Lua call that raises; the
 /// caller has room for one value.
 pub(crate) unsafe fn at(state: State, index: c_int) -> Option<NativeMiddleware> {
-    // SAFETY: reads only.
+    // SAFETY: `objects::at` reads raw and raises nothing, and the caller has room for the one value that it pushes.
     let object = unsafe { objects::at(state, index) }?;
     current().context.objects().middleware(object)
 }
@@ -83,7 +83,7 @@ pub(crate) unsafe extern "C-unwind" fn ask(state: State) -> c_int {
 
 /// `host.decide(middleware, req, returned)`: raises what refuses the request. True where that has its answer already.
 pub(crate) unsafe extern "C-unwind" fn decide(state: State) -> c_int {
-    // SAFETY: two stages.
+    // SAFETY: `guard` ends with all that has a destructor, and the error is moved into the isolate before it is raised.
     unsafe {
         make_room(state);
         lua_settop(state, 3);

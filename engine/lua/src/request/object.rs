@@ -102,7 +102,7 @@ impl Drop for RequestSlot {
 
 /// Pushes the table of a request. May raise for lack of memory.
 pub(crate) unsafe fn push(state: State, number: f64) {
-    // SAFETY: under protection.
+    // SAFETY: the caller runs under protection, and nothing on this frame has a destructor that an error would skip.
     unsafe {
         lua_createtable(state, 1, 3);
         lua_pushnumber(state, number);
@@ -114,7 +114,7 @@ pub(crate) unsafe fn push(state: State, number: f64) {
 
 /// The request whose table is argument `index`. No Lua call that raises.
 pub(crate) unsafe fn view_at(state: State, index: c_int) -> Result<Rc<dyn RequestView>, Error> {
-    // SAFETY: reads only.
+    // SAFETY: the slot is read only in a table, raw, so nothing raises; the caller has room for one value.
     let number = unsafe {
         if lua_type(state, index) != LUA_TTABLE {
             return Err(no_request());
@@ -387,7 +387,7 @@ fn form_kind(view: &dyn RequestView) -> Result<FormKind, Error> {
 
 /// `host.is_multipart(req)`: whether its form comes with files.
 pub(crate) unsafe extern "C-unwind" fn is_multipart(state: State) -> c_int {
-    // SAFETY: reads only.
+    // SAFETY: `guard` runs raw reads and plain Rust, and pushing a boolean raises nothing.
     unsafe {
         let kind = guard(|| form_kind(&*view_at(state, 1)?));
         lua_pushboolean(state, c_int::from(kind.ok() == Some(FormKind::Multipart)));
@@ -456,7 +456,7 @@ pub(crate) unsafe fn push_keyed(state: State, modules: &'static [&'static Module
 
 /// Adds the numbers of the fields and the methods to the table on top. May raise.
 pub(crate) unsafe fn fill_names(state: State, modules: &'static [&'static Module]) {
-    // SAFETY: under protection.
+    // SAFETY: the caller runs under protection; the names are borrowed, so an error skips no destructor.
     unsafe {
         let names = FIELDS.iter().map(|(name, _)| *name);
         for (number, name) in names.chain(added::names(modules)).enumerate() {

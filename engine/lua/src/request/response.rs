@@ -54,7 +54,7 @@ unsafe fn json_body(
     sink: &mut dyn ResponseSink,
 ) -> Result<(), Error> {
     sink.default_type(answer::JSON);
-    // SAFETY: room was made by `deliver`.
+    // SAFETY: `deliver` has made room on the stack, and the value at `index` stays there while it is written.
     unsafe { json_write::write(state, index, sink.body(), core.limits.json_depth_max) }
 }
 
@@ -65,7 +65,7 @@ unsafe fn response(
     table: c_int,
     sink: &mut dyn ResponseSink,
 ) -> Result<Option<Thread>, Error> {
-    // SAFETY: raw reads.
+    // SAFETY: `field` reads raw, so no metamethod runs and nothing raises; `deliver` has made room on the stack.
     unsafe {
         field(state, table, key::STATUS);
         // A status that was not given is 200, as the sink has it.
@@ -126,7 +126,7 @@ unsafe fn response(
 
 /// Returns Lua's name for the type of the value at `index`, with its article.
 pub(crate) unsafe fn found(state: State, index: c_int) -> String {
-    // SAFETY: reads only.
+    // SAFETY: the type is only looked at, and the name of a type is a constant of LuaJIT's that ends with NUL.
     unsafe {
         match lua_type(state, index) {
             LUA_TNIL | LUA_TNONE => "nil".to_owned(),
@@ -155,7 +155,7 @@ unsafe fn passed_on(state: State, table: c_int, error: Error) -> Error {
 
 /// The status at `index`.
 unsafe fn status_at(state: State, index: c_int) -> Result<u16, Error> {
-    // SAFETY: reads only.
+    // SAFETY: the value at `index` is only looked at: reading its type and a number raises nothing.
     unsafe {
         match lua_type(state, index) {
             LUA_TNUMBER => answer::check_status(lua_tonumber(state, index)),
@@ -166,13 +166,13 @@ unsafe fn status_at(state: State, index: c_int) -> Result<u16, Error> {
 
 /// `host.check_status(builder, status)`: raises what is wrong with a status.
 pub(crate) unsafe extern "C-unwind" fn check_status(state: State) -> c_int {
-    // SAFETY: two stages.
+    // SAFETY: the check runs within `guard`, and `checked` raises its error when nothing with a destructor is left.
     unsafe { checked(state, || status_at(state, 2).map(drop)) }
 }
 
 /// `host.check_redirect(builder, status)`
 pub(crate) unsafe extern "C-unwind" fn check_redirect(state: State) -> c_int {
-    // SAFETY: two stages.
+    // SAFETY: the check runs within `guard`, and `checked` raises its error when nothing with a destructor is left.
     unsafe {
         checked(state, || match lua_type(state, 2) {
             LUA_TNUMBER => answer::check_redirect(lua_tonumber(state, 2)).map(drop),
@@ -184,7 +184,7 @@ pub(crate) unsafe extern "C-unwind" fn check_redirect(state: State) -> c_int {
 /// `host.check(caller, wanted, what, value)`: raises unless the value is a `string`, a `function`, a `boolean` or a
 /// table.
 pub(crate) unsafe extern "C-unwind" fn check(state: State) -> c_int {
-    // SAFETY: two stages.
+    // SAFETY: the texts are dropped within `guard`; `checked` raises when nothing with a destructor is left.
     unsafe {
         checked(state, || {
             let name = |index| String::from_utf8_lossy(text_at(state, index));
@@ -206,7 +206,7 @@ pub(crate) unsafe extern "C-unwind" fn check(state: State) -> c_int {
 
 /// `host.unknown_option(builder, name, known, ...)`: raises.
 pub(crate) unsafe extern "C-unwind" fn unknown_option(state: State) -> c_int {
-    // SAFETY: two stages.
+    // SAFETY: the list is dropped within `guard`; `checked` raises when nothing with a destructor is left.
     unsafe {
         checked(state, || {
             let name = |index| String::from_utf8_lossy(text_at(state, index));
@@ -219,7 +219,7 @@ pub(crate) unsafe extern "C-unwind" fn unknown_option(state: State) -> c_int {
 
 /// `host.no_answer(value)`: raises what is said of a result that is no answer.
 pub(crate) unsafe extern "C-unwind" fn no_answer(state: State) -> c_int {
-    // SAFETY: two stages.
+    // SAFETY: the error is moved into the isolate before `raise_result` raises it, so that no destructor is skipped.
     unsafe {
         let outcome = guard(|| Ok(answer::no_answer(&WORDS, &found(state, 1))));
         *current().result.get() = Some(Err(outcome.unwrap_or_else(|error| error)));
@@ -350,7 +350,7 @@ unsafe fn headers(state: State, sink: &mut dyn ResponseSink) -> Result<(), Error
 
 /// One field line: its value is on top of the stack.
 unsafe fn header(state: State, name: &[u8], sink: &mut dyn ResponseSink) -> Result<(), Error> {
-    // SAFETY: reads only.
+    // SAFETY: text on top of the stack lives while it is there, and is copied; reading it raises nothing.
     unsafe {
         match lua_type(state, -1) {
             LUA_TSTRING => sink.header(name, text_at(state, -1)),

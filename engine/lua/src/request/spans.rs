@@ -10,14 +10,14 @@ use std::rc::Rc;
 
 /// The spans of the request at argument 1; `None` if its chain is not recorded.
 unsafe fn spans_at(state: State) -> Result<Option<Rc<ChainSpans>>, Error> {
-    // SAFETY: reads only.
+    // SAFETY: `view_at` reads argument 1 raw and raises nothing; a C function has room for its value.
     let view = unsafe { view_at(state, 1) }?;
     Ok(view.store().get())
 }
 
 /// Returns the number at an argument; `None` for another value.
 unsafe fn number_at(state: State, index: c_int) -> Option<usize> {
-    // SAFETY: reads only.
+    // SAFETY: reading the type and a number of an argument changes nothing on the stack and raises nothing.
     unsafe {
         let is_number = lua_type(state, index) == LUA_TNUMBER;
         is_number.then(|| lua_tonumber(state, index) as usize)

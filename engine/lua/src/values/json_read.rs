@@ -55,7 +55,7 @@ unsafe fn push_token(state: State, tape: &Tape, tokens: &[Token], source: &[u8],
 }
 
 unsafe fn room(state: State) {
-    // SAFETY: under protection.
+    // SAFETY: the caller runs under protection, and nothing on this frame has a destructor that an error would skip.
     unsafe {
         if lua_checkstack(state, 8) == 0 {
             luaL_error(state, c"stack overflow".as_ptr());

@@ -6,6 +6,7 @@
 //! table of the registry, so that it stays alive whatever that script does ([`LuaReader::anchor`]).
 
 mod anchors;
+mod members;
 pub(crate) mod slots;
 
 use crate::values::layout::{SlotValue, StackSlot, Table};
@@ -16,11 +17,12 @@ use crate::vm::bind::row::BoundRow;
 use crate::vm::isolate::Core;
 use crate::vm::state::State;
 use mlua_sys::lua51::*;
-use sampan_host::reader::{Keys, Kind, Mark, Name, Plain};
+use sampan_host::reader::{Keys, Kind, Mark, Name, Plain, SeeRow};
 use sampan_host::{Callback, Error, Handle, Reader, Value};
 use slots::{HANDLES_AT_ONCE, LuaReader, SlotList};
 use std::cell::Cell;
 use std::ffi::c_int;
+use std::ops::Range;
 use std::ptr;
 
 /// After how many questions the limits are looked at.
@@ -92,8 +94,8 @@ impl<'a> LuaReader<'a> {
 
     #[inline]
     fn show_slot(&self, slot: StackSlot, see: &mut dyn FnMut(Plain<'_>)) -> bool {
-        match self.see(slot) {
-            SlotValue::Text(bytes) => {
+        match members::plain(self.see(slot)) {
+            Some(Plain::Text(bytes)) => {
                 // The value gets a handle while it is shown, which keeps it if `see` runs a script.
                 let (shown, at) = (self.shown.get(), self.slots.push(slot));
                 self.shown.set(at + 1);
@@ -103,12 +105,8 @@ impl<'a> LuaReader<'a> {
                     self.release(Mark::new(at as u32));
                 }
             }
-            SlotValue::Number(number) => match value::whole(number) {
-                Some(whole) => see(Plain::Int(whole)),
-                None => return false,
-            },
-            SlotValue::Bool(value) => see(Plain::Bool(value)),
-            _ => return false,
+            Some(other) => see(other),
+            None => return false,
         }
         true
     }
@@ -154,6 +152,14 @@ impl<'a> LuaReader<'a> {
             lua_rawgeti(state, index, at as i64);
             self.pop()
         })
+    }
+
+    /// Reports whether a table is a list.
+    #[inline]
+    fn is_list(&self, slot: StackSlot, table: &Table) -> bool {
+        let (meta, fixed) = (table.metatable(), self.core.fixed.get());
+        let is = |other| meta.is_some_and(|meta| ptr::eq(meta, other));
+        is(fixed.array_meta) || !self.raw_item(slot, table, 1).is_nil() && !is(fixed.request_meta)
     }
 
     /// The string of a name.
@@ -236,11 +242,11 @@ impl Reader for LuaReader<'_> {
             SlotValue::Int64(number) => Kind::Int(number),
             SlotValue::Text(_) => Kind::Text,
             SlotValue::Table(table) => {
-                let (meta, fixed) = (table.metatable(), self.core.fixed.get());
-                let is = |other| meta.is_some_and(|meta| ptr::eq(meta, other));
-                let is_list = is(fixed.array_meta)
-                    || !self.raw_item(slot, table, 1).is_nil() && !is(fixed.request_meta);
-                if is_list { Kind::List } else { Kind::Map }
+                if self.is_list(slot, table) {
+                    Kind::List
+                } else {
+                    Kind::Map
+                }
             }
             SlotValue::Other("function") => Kind::Function,
             SlotValue::Other("userdata") => {
@@ -262,6 +268,16 @@ impl Reader for LuaReader<'_> {
             SlotValue::Table(table) if !key.is_nil() => self.show_slot(table.find(key), see),
             _ => false,
         }
+    }
+
+    fn show_rows(
+        &self,
+        list: Handle,
+        items: Range<usize>,
+        names: &[Name],
+        see: &mut SeeRow<'_>,
+    ) -> usize {
+        self.members_of_items(list, items, names, see)
     }
 
     fn bytes(&self, it: Handle, see: &mut dyn FnMut(&[u8])) {

@@ -56,7 +56,7 @@ pub(crate) unsafe fn push_first(state: State, rows: &Rows) {
 /// Pushes what rows are made with: the function that makes them (then this is true) or their metatable. Makes room for
 /// a row.
 unsafe fn prepare(state: State, rows: &Rows) -> bool {
-    // SAFETY: under protection.
+    // SAFETY: the caller runs under protection; `columns` is borrowed, so an error skips no destructor.
     unsafe {
         let columns = rows.columns();
         if lua_checkstack(state, columns.len() as c_int + 16) == 0 {
@@ -215,7 +215,7 @@ pub(crate) unsafe fn push_columns(state: State, index: c_int) -> bool {
 
 /// Reports whether `name` is among the columns of the metatable at `columns`.
 pub(crate) unsafe fn has_column(state: State, columns: c_int, name: &[u8]) -> bool {
-    // SAFETY: raw reads.
+    // SAFETY: the metatable at `columns` is a table of ours; raw reads of it raise nothing, and each is popped.
     unsafe {
         (1..=lua_objlen(state, columns)).any(|at| {
             lua_rawgeti(state, columns, at as i64);

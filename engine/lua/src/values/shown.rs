@@ -173,7 +173,7 @@ impl ShownReader {
 
     /// A key as text. A number must not be made a string in place: `lua_next` goes on from it.
     unsafe fn key(&mut self, key: c_int) -> String {
-        // SAFETY: reads only.
+        // SAFETY: the key is only looked at, and a number is not made a string in its place; nothing raises.
         unsafe {
             match lua_type(self.state, key) {
                 LUA_TSTRING => self.text(text_at(self.state, key)),

@@ -41,7 +41,7 @@ pub(crate) unsafe fn int64_at(state: State, index: c_int) -> Option<i64> {
 
 /// Reports whether the value at `index` is `app.null`.
 pub(crate) unsafe fn is_null(state: State, index: c_int) -> bool {
-    // SAFETY: reads only.
+    // SAFETY: reading the type and the pointer of a value changes nothing on the stack and raises nothing.
     unsafe {
         lua_type(state, index) == LUA_TLIGHTUSERDATA && lua_touserdata(state, index).is_null()
     }
@@ -248,7 +248,7 @@ unsafe fn read_member(
     depth_left: u32,
     bytes_left: &mut usize,
 ) -> Result<Member, Error> {
-    // SAFETY: reads only.
+    // SAFETY: both values stay on the stack while they are read, a number is not made a string, and nothing raises.
     unsafe {
         let top = lua_gettop(state);
         let name = match lua_type(state, top - 1) {
@@ -304,7 +304,7 @@ unsafe fn read_row(
 
 /// Reports whether the table at `index` has the metatable that the registry keeps under `reference`.
 pub(crate) unsafe fn has_meta(state: State, index: c_int, reference: c_int) -> bool {
-    // SAFETY: reads only.
+    // SAFETY: the metatable is compared raw, so nothing raises; the caller has room for two values.
     unsafe {
         if lua_getmetatable(state, index) == 0 {
             return false;

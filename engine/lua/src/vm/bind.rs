@@ -136,7 +136,7 @@ pub(crate) unsafe fn push_rows(
 }
 
 unsafe fn push_row(state: State, table: usize, row: usize, call: lua_CFunction) {
-    // SAFETY: under protection.
+    // SAFETY: the caller runs under protection, and nothing on this frame has a destructor that an error would skip.
     unsafe {
         lua_pushnumber(state, table as f64);
         lua_pushnumber(state, row as f64);
@@ -198,7 +198,7 @@ pub(crate) unsafe fn called_by<T>(
 
 /// A synchronous row.
 unsafe extern "C-unwind" fn call_sync(state: State) -> c_int {
-    // SAFETY: two stages.
+    // SAFETY: the body runs within `called_by`; `give_result` moves what it gives into the isolate before it may raise.
     unsafe {
         make_room(state);
         let row = row(state);

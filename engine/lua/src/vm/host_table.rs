@@ -26,7 +26,7 @@ const NESTED_MAX: f64 = 190.0;
 
 /// Fills the host's table, which is on top of the stack: what the Lua parts get from here.
 pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
-    // SAFETY: under protection.
+    // SAFETY: the caller runs under protection; what an error would skip here has no destructor.
     unsafe {
         let host = lua_gettop(state);
         let set = |name: &CStr| lua_setfield(state, host, name.as_ptr());
@@ -186,7 +186,7 @@ unsafe extern "C-unwind" fn print(state: State) -> c_int {
 
 /// `host.now()`: the time of day in whole seconds since 1970.
 unsafe extern "C-unwind" fn now(state: State) -> c_int {
-    // SAFETY: pushes a number.
+    // SAFETY: a C function has room for a value, and pushing a number raises nothing.
     unsafe { lua_pushnumber(state, clock::since_1970().as_secs() as f64) };
     1
 }
@@ -215,7 +215,7 @@ unsafe extern "C-unwind" fn nest(state: State) -> c_int {
 
 /// `host.must_stop()`: whether this run has been told to stop.
 unsafe extern "C-unwind" fn must_stop(state: State) -> c_int {
-    // SAFETY: pushes a boolean.
+    // SAFETY: a C function has room for a value, and pushing a boolean raises nothing.
     unsafe { lua_pushboolean(state, c_int::from(current().watch.must_stop())) };
     1
 }

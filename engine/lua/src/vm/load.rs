@@ -152,7 +152,7 @@ unsafe extern "C-unwind" fn boot(state: State) -> c_int {
 
 /// LuaJIT seeds its random numbers alike in every state; scripts should not all draw the same.
 unsafe fn seed_random(state: State) {
-    // SAFETY: calls under protection.
+    // SAFETY: the caller runs under protection; this frame has nothing but the stack of Lua.
     unsafe {
         lua_getfield(state, 2, c"math".as_ptr());
         lua_getfield(state, -1, c"randomseed".as_ptr());

@@ -133,7 +133,7 @@ pub(crate) unsafe fn push_mark(state: State) {
 
 /// Pushes a string. May raise for lack of memory.
 pub(crate) unsafe fn push_text(state: State, text: &[u8]) {
-    // SAFETY: Lua copies the bytes.
+    // SAFETY: the slice is alive during the call, in which Lua copies its bytes.
     unsafe { lua_pushlstring(state, text.as_ptr().cast(), text.len()) };
 }
 

@@ -201,7 +201,7 @@ impl Worlds {
     /// Pushes the function that stands for a handler in the world that runs; nil if its file has not declared it.
     /// Raises nothing; the caller has room for two.
     pub(crate) unsafe fn push_handler(&self, state: State, handler: u32) {
-        // SAFETY: raw reads.
+        // SAFETY: the table of the world is in the registry; raw reads raise nothing, and the caller has room for two.
         unsafe {
             push_ref(state, self.entered.get());
             lua_rawgeti(state, -1, i64::from(handler) + 1);
@@ -278,7 +278,7 @@ pub(crate) unsafe fn is_own_module(state: State, index: c_int) -> bool {
     if current().worlds.get().is_none() {
         return false;
     }
-    // SAFETY: raw reads.
+    // SAFETY: raw reads and comparisons raise nothing, and the caller has room for three.
     unsafe {
         if lua_getmetatable(state, index) == 0 {
             return false;

@@ -3,7 +3,7 @@
 use super::connection::FAILURES;
 use super::load::Plan;
 use super::tally::Tally;
-use crate::paint;
+use crate::terminal::paint;
 use hdrhistogram::Histogram;
 use serde_json::json;
 use std::fmt::Write;

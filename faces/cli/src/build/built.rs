@@ -1,7 +1,10 @@
 //! The command line of an executable made by `sampan build`: it serves the project that it carries.
 
+use crate::arguments::server::ServerOptions;
 use crate::db::restore::{self, RestoreArgs};
-use crate::{ServerOptions, backup, config, control, exec, health, jobs, migrate, say};
+use crate::servers::health;
+use crate::terminal::print::say;
+use crate::{backup, config, control, exec, jobs, migrate};
 use clap::{Parser, Subcommand, ValueEnum};
 use sampan_project::archive::{About, Archive};
 use sampan_project::config::{EnvFile, Flags};
@@ -140,7 +143,7 @@ pub(crate) fn run(archive: &Arc<Archive>) -> Result<i32, String> {
     }
     match cli.command {
         None if cli.supervise => crate::supervise::run(),
-        None => crate::run(carried(cli.options)),
+        None => crate::run::run(carried(cli.options)),
         Some(BuiltCommand::Migrate {
             word,
             database,

@@ -4,7 +4,8 @@ pub(crate) mod routes;
 mod types;
 
 use crate::terminal::paint;
-use crate::{counted, say, signals};
+use crate::terminal::print::{counted, say};
+use crate::terminal::signals;
 use sampan_project::config::Flags;
 use sampan_project::inspect::{Finding, Severity};
 use sampan_runtime::CheckReport;

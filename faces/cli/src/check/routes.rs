@@ -1,6 +1,7 @@
 //! `sampan routes`: what a project answers, what looks at its requests, and its work apart from them.
 
-use crate::{say, signals};
+use crate::terminal::print::say;
+use crate::terminal::signals;
 use sampan_host::Place;
 use sampan_project::config::Flags;
 use sampan_runtime::{

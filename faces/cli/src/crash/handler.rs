@@ -94,7 +94,7 @@ extern "C" fn on_signal(
         // Another thread crashes too, and ends the process when its report is whole. Should it not, this one does.
         // Where there is a report already, there is nothing to wait for.
         if !IS_WRITTEN.load(Ordering::SeqCst) {
-            // SAFETY: it does nothing but wait.
+            // SAFETY: `sleep` takes a number and touches no memory of ours; a handler of signals may call it.
             unsafe { libc::sleep(REPORT_SECONDS_MAX) };
         }
     } else if let Some(facts) = FACTS.get() {

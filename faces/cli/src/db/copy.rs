@@ -1,6 +1,7 @@
 //! `sampan db copy`: the rows of the project's file of SQLite on a PostgreSQL server.
 
-use crate::{DatabaseArgs, StorageArgs, counted, say};
+use crate::arguments::database::{DatabaseArgs, StorageArgs};
+use crate::terminal::print::{counted, say};
 use sampan_db::copy::{CopyJob, CopyProgress, CopyReport, check_url, copy};
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;

@@ -1,7 +1,8 @@
 //! Files of SQL: dumps, what loads them, and the seeds of a project.
 
 use super::{Session, told};
-use crate::{StorageArgs, say};
+use crate::arguments::database::StorageArgs;
+use crate::terminal::print::{counted, say};
 use sampan_db::backup::{self, PartialCopy};
 use sampan_db::console::{DumpError, Keys, LoadReport};
 use sampan_db::migrate;
@@ -158,8 +159,8 @@ fn run_file(session: &Session, text: &str, name: &str, keys: Keys) -> Result<i32
         }) => {
             say(format_args!(
                 "{name}: {}, {} changed",
-                crate::counted(statements, "statement"),
-                crate::counted(changes, "row")
+                counted(statements, "statement"),
+                counted(changes, "row")
             ))?;
             Ok(0)
         }

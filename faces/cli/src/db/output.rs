@@ -1,8 +1,8 @@
 //! The printing of rows: a table, CSV, JSON or a line per value.
 
 use super::Mode;
-use crate::paint;
 use crate::terminal::escaped;
+use crate::terminal::paint;
 use sampan_db::PlanStep;
 use sampan_db::console::{Cell, Output};
 use std::collections::HashSet;

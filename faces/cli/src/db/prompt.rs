@@ -2,8 +2,9 @@
 
 use super::output::Printer;
 use super::{Mode, Session, shown};
-use crate::paint;
-use crate::prompt::{Input, Prompt, Typed};
+use crate::terminal::paint;
+use crate::terminal::print::say;
+use crate::terminal::prompt::{Input, Prompt, Typed};
 use clap::ValueEnum;
 use sampan_db::console::RunError;
 use sampan_db::console::statements::is_complete;
@@ -62,13 +63,6 @@ const KEYWORDS: [&str; 40] = [
     "WHERE",
     "WITH",
 ];
-
-/// The next step of the prompt after an input.
-#[derive(PartialEq, Eq)]
-enum Next {
-    GoOn,
-    Quit,
-}
 
 struct Sql {
     words: Vec<String>,
@@ -129,7 +123,7 @@ pub(super) fn run(session: &Session, mut printer: Printer) -> Result<i32, String
         "{}, {access}; .help shows what can be typed",
         session.path.display()
     );
-    crate::say(paint::dim(&about, true))?;
+    say(paint::dim(&about, true))?;
     let words = session.console.words();
     let mut prompt = Prompt::new("db_history", Sql { words })?;
     loop {
@@ -142,15 +136,15 @@ pub(super) fn run(session: &Session, mut printer: Printer) -> Result<i32, String
             Input::Cancelled => continue,
             Input::End => break,
         };
-        // As people type it at other prompts; none of them is SQL.
+        if is_end(&text) {
+            break;
+        }
         let text = match text.trim().trim_end_matches(';') {
-            "quit" | "exit" | "q" | ".exit" => break,
             "help" => ".help".to_owned(),
             _ => text,
         };
         match input(session, &mut printer, &text) {
-            Ok(Next::GoOn) => {}
-            Ok(Next::Quit) => break,
+            Ok(()) => {}
             Err(Failed::Run(RunError::Output(error)))
                 if error.kind() == io::ErrorKind::BrokenPipe =>
             {
@@ -199,7 +193,8 @@ pub(super) fn run_text(
     let mut is_sql_blank = true;
     let mut failed = None;
     for line in text.split_inclusive('\n') {
-        let is_command = line.trim_start().starts_with('.') && is_complete(&sql);
+        let is_command = line.trim_start().starts_with('.') || is_end(line);
+        let is_command = is_command && may_begin_behind(&sql);
         if !is_command {
             sql.push_str(line);
             is_sql_blank &= line.trim().is_empty();
@@ -215,9 +210,11 @@ pub(super) fn run_text(
         let lines = sql.matches('\n').count() + 1;
         sql = "\n".repeat(lines);
         is_sql_blank = true;
+        if is_end(line) {
+            return Ok(0);
+        }
         match command(session, printer, line.trim()) {
-            Ok(Next::GoOn) => {}
-            Ok(Next::Quit) => return Ok(0),
+            Ok(()) => {}
             Err(Failed::Command(message)) => return Err(format!("line {lines}: {message}")),
             Err(Failed::Run(error)) => return super::told(error, ""),
         }
@@ -234,17 +231,27 @@ pub(super) fn run_text(
     }
 }
 
-fn input(session: &Session, printer: &mut Printer, text: &str) -> Result<Next, Failed> {
+/// Reports whether a statement may begin behind a text: those in it have ended, and no comment is open.
+fn may_begin_behind(sql: &str) -> bool {
+    is_complete(sql) && !is_complete(&format!("{sql}x"))
+}
+
+/// Reports whether a line ends the input, as people type it at other prompts: no statement of SQL begins like this.
+fn is_end(line: &str) -> bool {
+    let word = line.trim().trim_end_matches(';').trim_end();
+    matches!(word, "quit" | "exit" | "q" | ".quit" | ".exit")
+}
+
+fn input(session: &Session, printer: &mut Printer, text: &str) -> Result<(), Failed> {
     if text.trim_start().starts_with('.') {
         return command(session, printer, text.trim());
     }
     session
         .during(|console| console.run(text, printer))
-        .map(|()| Next::GoOn)
         .map_err(Failed::Run)
 }
 
-fn command(session: &Session, printer: &mut Printer, text: &str) -> Result<Next, Failed> {
+fn command(session: &Session, printer: &mut Printer, text: &str) -> Result<(), Failed> {
     let mut words = text.trim_end_matches(';').split_whitespace();
     let (word, argument) = (words.next().unwrap_or_default(), words.next());
     let console = &session.console;
@@ -253,13 +260,12 @@ fn command(session: &Session, printer: &mut Printer, text: &str) -> Result<Next,
         ".schema" => console.schema(argument),
         ".indexes" | ".indices" => console.indexes(),
         ".help" => Ok(HELP.lines().map(str::to_owned).collect()),
-        ".quit" | ".exit" => return Ok(Next::Quit),
         ".mode" => {
             let mode = argument.and_then(|word| Mode::from_str(word, true).ok());
             printer.mode = mode.ok_or_else(|| {
                 Failed::Command(".mode takes table, csv, json or line".to_owned())
             })?;
-            return Ok(Next::GoOn);
+            return Ok(());
         }
         _ => {
             return Err(Failed::Command(format!(
@@ -269,7 +275,5 @@ fn command(session: &Session, printer: &mut Printer, text: &str) -> Result<Next,
     };
     let lines = lines.map_err(|error| Failed::Command(error.to_string()))?;
     let written = printer.lines(&lines);
-    written
-        .map(|()| Next::GoOn)
-        .map_err(|error| Failed::Run(RunError::Output(error)))
+    written.map_err(|error| Failed::Run(RunError::Output(error)))
 }

@@ -1,6 +1,7 @@
 //! `sampan db restore`: a database from its copy elsewhere.
 
-use crate::{StorageArgs, say};
+use crate::arguments::database::StorageArgs;
+use crate::terminal::print::say;
 use sampan_runtime::{RestoreOptions, Storage, restore};
 use std::io::Write;
 use std::path::{Path, PathBuf};

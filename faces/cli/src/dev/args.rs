@@ -1,7 +1,7 @@
 //! `sampan dev`: serves a project while it is written.
 
 use super::run::{self, DevFlags};
-use crate::ServerArgs;
+use crate::arguments::server::ServerArgs;
 use crate::terminal::paint;
 use std::io::IsTerminal;
 

@@ -6,6 +6,10 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// Reports whether requests for this value of `Host` are answered: `localhost` and names below it, IP addresses, and
 /// `[dev] hosts`, of which one that begins with a dot stands for all names below it.
+///
+/// Every address is answered, not this machine's alone: a port that is forwarded into a container has the address of
+/// the machine around it. Rebinding needs a name: a page whose address has an IP address in the place of the name came
+/// from that machine, and a browser gives it nothing of others.
 pub(super) fn is_own(host: &str, hosts: &[String]) -> bool {
     let name = without_port(host)
         .trim_end_matches('.')

@@ -60,7 +60,7 @@ pub(super) fn run(flags: DevFlags) -> Result<ServerEnd, String> {
     mails::catch_all();
     let config = resolve(&flags)?;
     let logger = config.program.logger.clone();
-    crate::warn(&config);
+    crate::run::warn(&config);
     if let Some(home) = home {
         let port = config.base.listen.iter().find_map(|one| match one {
             ListenAddress::Tcp(address) => Some(address.port()),

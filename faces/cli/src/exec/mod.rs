@@ -4,7 +4,7 @@ mod module;
 mod script;
 
 use crate::loaded_project::{LoadedProject, OwnTexts, Stop};
-use crate::signals;
+use crate::terminal::signals;
 use module::{Ended, Link};
 use sampan_host::{Context, Error, ErrorKind, Place};
 use sampan_project::archive::Archive;
@@ -125,7 +125,7 @@ fn execute(options: ExecOptions, mut flags: Flags) -> Result<i32, String> {
     let mut config = AppConfig::of_project(project, &flags)?;
     let with_script = (config.base.project).with_entry(&(script.name.clone(), script.text.clone()));
     config.base.project = with_script.clone();
-    crate::warn(&config);
+    crate::run::warn(&config);
     let logger = config.program.logger.clone();
     let (sender, receiver) = channel();
     let link = Link::new(script, args, sender.clone());

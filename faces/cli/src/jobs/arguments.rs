@@ -1,6 +1,6 @@
 //! The arguments of `sampan jobs`.
 
-use crate::{DatabaseArgs, StorageArgs};
+use crate::arguments::database::{DatabaseArgs, StorageArgs};
 use clap::Subcommand;
 use sampan_project::archive::Archive;
 use std::path::PathBuf;

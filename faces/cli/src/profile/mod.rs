@@ -5,7 +5,7 @@ mod svg;
 
 use crate::bench::own_server::OwnServer;
 use crate::bench::{self, RequestArgs, Shared};
-use crate::say;
+use crate::terminal::print::say;
 use clap::Args;
 use sampan_db::backup;
 use std::collections::BTreeMap;

@@ -5,8 +5,9 @@ mod module;
 mod project;
 pub(crate) mod shown;
 
-use crate::prompt::{Input, Prompt, Typed};
-use crate::{paint, say, signals};
+use crate::terminal::print::say;
+use crate::terminal::prompt::{Input, Prompt, Typed};
+use crate::terminal::{paint, signals};
 use clap::{Args, ValueEnum};
 use project::{Repl, ReplError};
 use sampan_project::Language;

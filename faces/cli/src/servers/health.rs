@@ -1,7 +1,7 @@
 //! `sampan health`: asks a server how it is, for the health checks of containers and for people.
 
 use super::asked::{AskedServer, AskedServerArgs, Question};
-use crate::say;
+use crate::terminal::print::say;
 use sampan_project::config::Flags;
 use serde_json::{Value, json};
 use std::time::Duration;

@@ -2,7 +2,7 @@
 
 use super::asked::{AskedServer, AskedServerArgs, Question};
 use super::scrape::{Between, Scrape};
-use super::view;
+use super::view::{self, Screen};
 use crate::terminal::paint::is_coloured;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
@@ -61,8 +61,12 @@ pub(crate) fn run(args: TopArgs) -> Result<i32, String> {
             now: &now,
         };
         let (width, height) = size(is_live);
-        let mut lines = view::lines(&between, &server.shown, width, is_coloured(is_live));
-        lines.truncate(height);
+        let screen = Screen {
+            width,
+            height,
+            colours: is_coloured(is_live),
+        };
+        let lines = view::lines(&between, &server.shown, screen);
         show(&lines, is_live)?;
         if !is_live {
             return Ok(0);

@@ -1,30 +1,56 @@
-//! The lines of `sampan top`, for a width.
+//! The lines of `sampan top`, for a terminal of some size.
 
-use super::scrape::{Between, NO_ROUTE, Only, REQUESTS};
-use crate::terminal::paint::{bold, dim, red};
+use super::cells::{age, bytes, count, cut, time};
+use super::scrape::{Between, REQUESTS};
+use super::tables::{routes, statements, workers};
+use crate::terminal::paint::{bold, red};
 use std::time::{SystemTime, UNIX_EPOCH};
-use unicode_width::UnicodeWidthChar;
 
-/// The columns of numbers of the table of routes.
-const COLUMNS: [&str; 6] = ["REQ/S", "P50", "P99", "SCRIPT99", "SQL99", "5XX/S"];
-/// The width of each of them, with the space before it.
-const COLUMN: usize = 10;
-/// The least width of the names of routes.
-const NAME_MIN: usize = 16;
+/// The room for lines, and their look.
+#[derive(Clone, Copy)]
+pub(super) struct Screen {
+    /// The width of a line, in columns.
+    pub(super) width: usize,
+    /// The most lines.
+    pub(super) height: usize,
+    pub(super) colours: bool,
+}
 
-const TIMES: &str = "sampan_http_request_seconds";
-
-/// Returns the lines about the whole server and its routes, the busiest first.
-pub(super) fn lines(
-    between: &Between<'_>,
-    shown: &str,
-    width: usize,
-    colours: bool,
-) -> Vec<String> {
+/// Returns the lines about the whole server, and its tables: routes, workers, statements.
+pub(super) fn lines(between: &Between<'_>, shown: &str, screen: Screen) -> Vec<String> {
+    let Screen {
+        width,
+        height,
+        colours,
+    } = screen;
     let mut lines = head(between, shown, colours);
-    lines.push(String::new());
-    lines.extend(routes(between, width, colours));
+    let tables = [routes, workers, statements].map(|table| table(between, width, colours));
+    let mut tables: Vec<Vec<String>> = tables
+        .into_iter()
+        .filter(|table| !table.is_empty())
+        .collect();
+    // An empty line stands before each.
+    let room = height.saturating_sub(lines.len() + tables.len());
+    fit(&mut tables, room);
+    for table in tables {
+        lines.push(String::new());
+        lines.extend(table);
+    }
+    lines.truncate(height);
     lines.into_iter().map(|line| cut(&line, width)).collect()
+}
+
+/// Cuts the ends of tables that need more than their share of so many lines. Lines that short tables leave are shared
+/// by the others.
+fn fit(tables: &mut [Vec<String>], room: usize) {
+    let mut shortest_first: Vec<&mut Vec<String>> = tables.iter_mut().collect();
+    shortest_first.sort_by_key(|table| table.len());
+    let (mut left, mut others) = (room, shortest_first.len());
+    for table in shortest_first {
+        table.truncate(left / others);
+        left -= table.len();
+        others -= 1;
+    }
 }
 
 fn head(between: &Between<'_>, shown: &str, colours: bool) -> Vec<String> {
@@ -76,6 +102,14 @@ fn head(between: &Between<'_>, shown: &str, colours: bool) -> Vec<String> {
             value("sampan_event_streams"),
         ),
     ];
+    if now.has("sampan_http_queue_seconds_count") {
+        let waits = "sampan_http_queue_seconds";
+        lines.push(format!(
+            "before a script runs p50 {}   p99 {}",
+            time(between.quantile(0.5, waits, &[])),
+            time(between.quantile(0.99, waits, &[])),
+        ));
+    }
     if now.has("sampan_db_commit_seconds_count") {
         let commits = "sampan_db_commit_seconds";
         let writes = between.growth("sampan_db_commit_writes_sum", &[]);
@@ -114,127 +148,6 @@ fn head(between: &Between<'_>, shown: &str, colours: bool) -> Vec<String> {
     lines
 }
 
-fn routes(between: &Between<'_>, width: usize, colours: bool) -> Vec<String> {
-    // What does not fit is left out from the right.
-    let shown = width.saturating_sub(NAME_MIN) / COLUMN;
-    let columns = &COLUMNS[..shown.min(COLUMNS.len())];
-    let name_width = width.saturating_sub(columns.len() * COLUMN).max(NAME_MIN);
-    let name_width = name_width.min(60);
-    let row = |name: &str, cells: &[String]| {
-        let cells = cells.iter().take(columns.len());
-        let cells: String = cells.map(|cell| format!("{cell:>COLUMN$}")).collect();
-        let name = cut(name, name_width);
-        let pad = name_width - name.chars().count().min(name_width);
-        format!("{name}{}{cells}", " ".repeat(pad))
-    };
-    let title: Vec<String> = columns.iter().map(|name| (*name).to_owned()).collect();
-    let mut lines = vec![dim(&row("ROUTE", &title), colours)];
-    let names = between.now.values(REQUESTS, "route").into_iter();
-    let rate = |name: &str| {
-        let only: Only<'_> = &[("route", name)];
-        match name {
-            NO_ROUTE => between.others(REQUESTS, only),
-            _ => between.rate(REQUESTS, only),
-        }
-    };
-    let mut all: Vec<(f64, String)> = names.map(|name| (rate(&name), name)).collect();
-    // What is left are the requests of this command itself.
-    all.retain(|(rate, name)| name != NO_ROUTE || *rate > 0.0);
-    all.sort_by(|(one, a), (other, b)| other.total_cmp(one).then_with(|| a.cmp(b)));
-    for (rate, name) in all {
-        let only: Only<'_> = &[("route", &name)];
-        let statuses = between.now.values(REQUESTS, "status").into_iter();
-        let faults = statuses.filter(|status| status.starts_with('5'));
-        let faults =
-            faults.map(|status| between.rate(REQUESTS, &[("route", &name), ("status", &status)]));
-        let faults: f64 = faults.sum();
-        let cells = [
-            count(rate),
-            time(between.quantile(0.5, TIMES, only)),
-            time(between.quantile(0.99, TIMES, only)),
-            time(between.quantile(0.99, "sampan_script_seconds", only)),
-            time(between.quantile(0.99, "sampan_sql_seconds", only)),
-            if faults > 0.0 {
-                count(faults)
-            } else {
-                "-".to_owned()
-            },
-        ];
-        let line = row(&name, &cells);
-        lines.push(if faults > 0.0 {
-            red(&line, colours)
-        } else {
-            line
-        });
-    }
-    lines
-}
-
-/// Cuts a line to a width. The codes of colours take no room.
-fn cut(line: &str, width: usize) -> String {
-    let (mut out, mut used, mut is_code) = (String::new(), 0, false);
-    for char in line.chars() {
-        if char == '\x1b' {
-            is_code = true;
-        }
-        if is_code {
-            out.push(char);
-            is_code = char != 'm';
-            continue;
-        }
-        // What a terminal would take for a command is shown as a mark.
-        let char = if char.is_control() { '?' } else { char };
-        used += char.width().unwrap_or(0);
-        if used <= width {
-            out.push(char);
-        }
-    }
-    out
-}
-
-/// A number of things, short.
-fn count(number: f64) -> String {
-    match number {
-        0.0 => "0".to_owned(),
-        _ if number < 10.0 => format!("{number:.1}"),
-        _ if number < 10_000.0 => format!("{number:.0}"),
-        _ if number < 1e6 => format!("{:.1}k", number / 1e3),
-        _ => format!("{:.1}M", number / 1e6),
-    }
-}
-
-/// A time in seconds, short.
-fn time(seconds: Option<f64>) -> String {
-    let Some(seconds) = seconds else {
-        return "-".to_owned();
-    };
-    match seconds {
-        _ if seconds < 0.000_999_5 => format!("{:.0} µs", seconds * 1e6),
-        _ if seconds < 0.009_95 => format!("{:.1} ms", seconds * 1e3),
-        _ if seconds < 0.999_5 => format!("{:.0} ms", seconds * 1e3),
-        _ => format!("{seconds:.1} s"),
-    }
-}
-
-fn bytes(number: f64) -> String {
-    match number {
-        _ if number < 1024.0 * 1024.0 => format!("{:.0} KiB", number / 1024.0),
-        _ if number < 1024.0 * 1024.0 * 1024.0 => format!("{:.1} MiB", number / 1048576.0),
-        _ => format!("{:.1} GiB", number / 1073741824.0),
-    }
-}
-
-/// A time in seconds that may be long.
-fn age(seconds: f64) -> String {
-    let whole = seconds.max(0.0) as u64;
-    match (whole / 86_400, whole / 3_600 % 24, whole / 60 % 60) {
-        (0, 0, 0) => format!("{whole} s"),
-        (0, 0, minutes) => format!("{minutes} min"),
-        (0, hours, minutes) => format!("{hours} h {minutes} min"),
-        (days, hours, _) => format!("{days} d {hours} h"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -248,15 +161,37 @@ mod tests {
         sampan_http_request_seconds_bucket{route=\"/a\",le=\"0.001\"} 1000\n\
         sampan_http_request_seconds_bucket{route=\"/a\",le=\"+Inf\"} 1000\n\
         sampan_jobs{queue=\"default\",state=\"dead\"} 3\n\
-        sampan_backup_lag_seconds 7200\n";
+        sampan_backup_lag_seconds 7200\n\
+        sampan_http_queue_seconds_bucket{route=\"/a\",le=\"0.01\"} 10\n\
+        sampan_http_queue_seconds_bucket{route=\"/b\\n\",le=\"0.01\"} 10\n\
+        sampan_http_queue_seconds_bucket{route=\"/a\",le=\"+Inf\"} 10\n\
+        sampan_http_queue_seconds_bucket{route=\"/b\\n\",le=\"+Inf\"} 10\n\
+        sampan_http_queue_seconds_count{route=\"/a\"} 10\n\
+        sampan_worker_cpu_seconds_total{worker=\"10\"} 0\n\
+        sampan_worker_cpu_seconds_total{worker=\"2\"} 0\n\
+        sampan_http_requests_in_flight{worker=\"2\"} 7\n\
+        sampan_isolate_memory_bytes{worker=\"2\"} 3145728\n\
+        sampan_slow_statements_total{statement=\"SELECT \\\"a\\\"\"} 3\n\
+        sampan_slow_statement_seconds_total{statement=\"SELECT \\\"a\\\"\"} 0.12\n\
+        sampan_slow_statement_longest_seconds{statement=\"SELECT \\\"a\\\"\"} 0.05\n\
+        sampan_slow_statement_seconds_total{statement=\"UPDATE b\"} 2.5\n";
 
     fn shown(width: usize) -> Vec<String> {
+        shown_in(width, usize::MAX)
+    }
+
+    fn shown_in(width: usize, height: usize) -> Vec<String> {
         let (before, now) = (Scrape::read(""), Scrape::read(NOW));
         let between = Between {
             before: &before,
             now: &now,
         };
-        lines(&between, "http://127.0.0.1:8080", width, false)
+        let screen = Screen {
+            width,
+            height,
+            colours: false,
+        };
+        lines(&between, "http://127.0.0.1:8080", screen)
     }
 
     #[test]
@@ -293,5 +228,55 @@ mod tests {
             route.contains("500 µs") && route.contains("990 µs"),
             "{route}"
         );
+    }
+    #[test]
+    fn waits_workers_and_slow_statements_are_shown() {
+        let lines = shown(80);
+        assert!(
+            lines.contains(&"before a script runs p50 5.0 ms   p99 9.9 ms".to_owned()),
+            "{lines:#?}"
+        );
+        let cells = |begin: &str| -> Vec<String> {
+            let line = lines.iter().find(|line| line.starts_with(begin));
+            let cells = line.map(|line| line.split("  ").map(str::trim).map(str::to_owned));
+            let cells = cells.unwrap_or_else(|| panic!("{begin}: {lines:#?}"));
+            cells.filter(|cell| !cell.is_empty()).collect()
+        };
+        assert_eq!(
+            cells("WORKER"),
+            ["WORKER", "BUSY", "REQUESTS", "MEMORY", "GC/S"]
+        );
+        assert_eq!(cells("2 "), ["2", "0 %", "7", "3.0 MiB", "0"]);
+        assert_eq!(
+            cells("SLOW"),
+            ["SLOW STATEMENT", "TIMES", "TOTAL", "LONGEST"]
+        );
+        assert_eq!(cells("SELECT"), ["SELECT \"a\"", "3", "120 ms", "50 ms"]);
+        let at = |begin: &str| lines.iter().position(|line| line.starts_with(begin));
+        assert!(
+            at("2 ") < at("10 ") && at("UPDATE") < at("SELECT"),
+            "{lines:#?}"
+        );
+    }
+
+    #[test]
+    fn each_table_has_its_share_of_a_low_terminal() {
+        let all = shown(80).len();
+        assert_eq!(shown_in(80, all).len(), all);
+        let lines = shown_in(80, all - 3);
+        assert_eq!(lines.len(), all - 3);
+        for begin in ["ROUTE", "WORKER", "SLOW STATEMENT"] {
+            assert!(
+                lines.iter().any(|line| line.starts_with(begin)),
+                "{lines:#?}"
+            );
+        }
+        for height in 0..all {
+            assert!(shown_in(80, height).len() <= height);
+        }
+        let table = |lines: usize| vec![String::new(); lines];
+        let mut tables = [table(9), table(2), table(30)];
+        fit(&mut tables, 20);
+        assert_eq!(tables.map(|table| table.len()), [9, 2, 9]);
     }
 }

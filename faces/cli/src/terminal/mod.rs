@@ -2,5 +2,6 @@
 
 pub(crate) mod escaped;
 pub(crate) mod paint;
+pub(crate) mod print;
 pub(crate) mod prompt;
 pub(crate) mod signals;

@@ -3,7 +3,7 @@
 
 use crate::support::{Process, Scratch};
 use crate::webdriver::{Browser, ENTER, TAB};
-use crate::{LANGUAGES, petclinic, petclinic_as_one_file, petclinic_command, root};
+use crate::{LANGUAGES, petclinic, petclinic_as_one_file, petclinic_command, root, sampan};
 use sampan_client::certificates::Identity;
 use sampan_testkit::{npm, wait};
 use serde_json::{Value, json};
@@ -422,4 +422,109 @@ fn pictures_of_the_pages() {
         }
     }
     println!("pictures: {}", folder.display());
+}
+
+/// Gives where the texts of the header, the heading and the footer begin, in pixels.
+const LEFT_EDGES: &str = "return ['.brand', 'h1', 'footer a'].map((selector) => {
+  const element = document.querySelector(selector);
+  return element.getBoundingClientRect().left + parseFloat(getComputedStyle(element).paddingLeft);
+})";
+
+/// Gives the fields that have no border, or that look as if nothing could be typed into them.
+const DULL_FIELDS: &str = "return [...document.querySelectorAll('main input, main select')].filter((field) => {
+  const style = getComputedStyle(field);
+  const isEnabled = field.matches(':enabled:read-write, select:enabled') && style.opacity == 1
+    && style.backgroundColor == 'rgb(255, 255, 255)' && style.color == getComputedStyle(document.body).color;
+  const hasBorder = style.borderStyle == 'solid' && parseFloat(style.borderWidth) >= 1
+    && style.borderColor != style.backgroundColor;
+  return !isEnabled || !hasBorder;
+}).map((field) => field.id)";
+
+/// A word of so many characters that no line can break.
+fn unbroken(count: usize) -> String {
+    "Unbroken".chars().cycle().take(count).collect()
+}
+
+#[test]
+fn long_texts_fit_every_screen() {
+    let _turn = turn();
+    if !is_there() {
+        return;
+    }
+    let scratch = Scratch::new(&[]);
+    let (_server, mut browser) = visit("lua", &scratch);
+    browser.colours("light");
+    browser.open("/owners/new");
+    for (field, chars) in [
+        ("#firstName", 30),
+        ("#lastName", 30),
+        ("#address", 255),
+        ("#city", 80),
+    ] {
+        browser.fill(field, &unbroken(chars));
+    }
+    browser.fill("#telephone", "6085550000");
+    browser.submit("main button");
+    browser.follow("Add pet");
+    browser.fill("#name", &unbroken(30));
+    browser.fill_date("#birthDate", "2020-02-29");
+    browser.run("document.querySelector('#type').value = 'dog'", &json!([]));
+    browser.submit("main button");
+    browser.follow("Add visit");
+    browser.fill("#description", &unbroken(255));
+    browser.submit("main button");
+    assert_eq!(browser.text(".flash"), "The visit was added.");
+    let long = [
+        "/owners?lastName=&page=3",
+        "/owners/11",
+        "/owners/11/edit",
+        "/owners/11/pets/14/edit",
+        "/owners/11/pets/14/visits/new",
+    ];
+    for width in [390, 1200] {
+        browser.size(width, 844);
+        for page in long.into_iter().chain(PAGES.map(|(_, page)| page)) {
+            browser.open(page);
+            let overflow = browser.run(OVERFLOW, &json!([]));
+            assert_eq!(overflow, json!(0), "{page} at {width} pixels");
+            let dull = browser.run(DULL_FIELDS, &json!([]));
+            assert_eq!(dull, json!([]), "{page} at {width} pixels");
+            let edges = browser.run(LEFT_EDGES, &json!([]));
+            let edges: Vec<f64> = serde_json::from_value(edges).expect("numbers");
+            let is_even = edges.iter().all(|edge| (edge - edges[0]).abs() < 0.5);
+            assert!(is_even, "{page} at {width} pixels: {edges:?}");
+        }
+    }
+}
+
+#[test]
+fn a_new_project_shows_a_long_word() {
+    let _turn = turn();
+    if !is_there() {
+        return;
+    }
+    let scratch = Scratch::new(&[]);
+    let project = scratch.path().join("new");
+    let made = Command::new(env!("CARGO_BIN_EXE_sampan"))
+        .arg("new")
+        .arg(&project)
+        .output()
+        .expect("it starts");
+    assert!(made.status.success(), "{made:?}");
+    let server = Process::start(&mut sampan(&project));
+    let mut browser = Browser::start(server.address);
+    browser.colours("light");
+    browser.size(390, 844);
+    browser.open("/");
+    let word = unbroken(190);
+    browser.fill("#text", &word);
+    browser.submit("main button");
+    assert_eq!(
+        browser.property(".notes li", "textContent"),
+        json!(word),
+        "the note"
+    );
+    assert_eq!(browser.run(OVERFLOW, &json!([])), json!(0));
+    assert_eq!(browser.run(DULL_FIELDS, &json!([])), json!([]));
+    browser.picture(&results().join("new-390.png"));
 }

@@ -1,8 +1,10 @@
 //! examples/chat: what is said in a room reaches all who are in it, stays, and is read after a break.
 
+use crate::nginx::Nginx;
 use crate::support::{Process, Scratch};
 use crate::visitor::{Visitor, compared};
-use crate::{LANGUAGES, copied, root};
+use crate::{ExampleDatabase, LANGUAGES, copied, databases, places, root, sampan};
+use sampan_client::postgres::PostgresServer;
 use sampan_http::websocket::{Event, Opcode};
 use sampan_testkit::SocketClient;
 use serde_json::{Value, json};
@@ -15,7 +17,13 @@ const LINES_MAX: usize = 150;
 const MESSAGES_MAX: usize = 100;
 
 pub(crate) fn chat(language: &str, scratch: &Scratch) -> Process {
-    Process::start(&mut copied("chat", language, scratch))
+    chat_on(&ExampleDatabase::InFile, language, scratch)
+}
+
+fn chat_on(database: &ExampleDatabase, language: &str, scratch: &Scratch) -> Process {
+    let mut command = copied("chat", language, scratch);
+    database.use_by(&mut command, scratch);
+    Process::start(&mut command)
 }
 
 /// A visitor who has a name.
@@ -75,17 +83,19 @@ fn texts(messages: &Value) -> Vec<&str> {
 
 #[test]
 fn what_is_said_reaches_the_room_and_stays() {
-    for language in LANGUAGES {
+    for (database, language) in places() {
         let scratch = Scratch::new(&[]);
-        let server = chat(language, &scratch);
+        let server = chat_on(&database, language, &scratch);
         let site = server.address;
         let (mut ann, bob) = (named(site, "Ann"), named(site, "Bob"));
-        let mut ann_here = Member::enter(site, &ann, "/rooms/1/socket");
-        let mut bob_here = Member::enter(site, &bob, "/rooms/1/socket");
-        let mut bob_there = Member::enter(site, &bob, "/rooms/2/socket");
-        for member in [&mut ann_here, &mut bob_here, &mut bob_there] {
+        let enter = |visitor: &Visitor, path: &str| {
+            let mut member = Member::enter(site, visitor, path);
             assert_eq!(member.until("missed"), json!([]), "{language}");
-        }
+            member
+        };
+        let mut ann_here = enter(&ann, "/rooms/1/socket");
+        let mut bob_here = enter(&bob, "/rooms/1/socket");
+        let mut bob_there = enter(&bob, "/rooms/2/socket");
 
         // Who is here is told to those in the room, and shown by the page.
         let mut joined = || ann_here.until("member")["data"]["name"].take();
@@ -164,9 +174,9 @@ fn what_is_said_reaches_the_room_and_stays() {
 
 #[test]
 fn sockets_are_for_those_with_a_name_and_have_limits() {
-    for language in LANGUAGES {
+    for (database, language) in places() {
         let scratch = Scratch::new(&[]);
-        let server = chat(language, &scratch);
+        let server = chat_on(&database, language, &scratch);
         let site = server.address;
         let refused = |path: &str, headers: &[(String, String)]| {
             SocketClient::connect(site, path, headers).expect_err("refused")
@@ -178,6 +188,8 @@ fn sockets_are_for_those_with_a_name_and_have_limits() {
         let ann = named(site, "Ann");
         let cookie = ("Cookie".to_owned(), ann.cookie());
         let error = refused("/rooms/9/socket", std::slice::from_ref(&cookie));
+        assert!(error.contains(" 404 "), "{language}: {error}");
+        let error = refused("/rooms/x/socket", std::slice::from_ref(&cookie));
         assert!(error.contains(" 404 "), "{language}: {error}");
         let origin = ("Origin".to_owned(), "https://other.example".to_owned());
         let error = refused("/rooms/1/socket", &[cookie, origin]);
@@ -198,9 +210,9 @@ fn sockets_are_for_those_with_a_name_and_have_limits() {
 }
 
 /// The pages of a visit that need no socket; every answer.
-fn pages(language: &str) -> Vec<String> {
+fn pages(database: &ExampleDatabase, language: &str) -> Vec<String> {
     let scratch = Scratch::new(&[]);
-    let server = chat(language, &scratch);
+    let server = chat_on(database, language, &scratch);
     let mut visitor = Visitor::new(server.address);
     let mut told = Vec::new();
     for (request, status, expected) in [
@@ -213,6 +225,8 @@ fn pages(language: &str) -> Vec<String> {
         ("GET /", 200, "&lt;Ann&gt;</span>"),
         ("GET /rooms/1", 200, "role=\"log\""),
         ("GET /rooms/9", 404, "no such room"),
+        ("GET /rooms/x", 404, "no such room"),
+        ("GET /rooms/99999999999999999999", 404, "no such room"),
         ("POST /rooms/9 text=x", 404, "no such room"),
         ("POST /rooms/new name=", 422, "name-error"),
         ("POST /rooms/new name=Garden", 303, "/rooms/4"),
@@ -246,9 +260,60 @@ fn pages(language: &str) -> Vec<String> {
 
 #[test]
 fn both_languages_have_the_same_pages() {
-    let [lua, js] = LANGUAGES.map(pages);
-    for (lua, js) in lua.iter().zip(&js) {
-        assert_eq!(lua, js);
+    for database in databases() {
+        let [lua, js] = LANGUAGES.map(|language| pages(&database, language));
+        for (lua, js) in lua.iter().zip(&js) {
+            assert_eq!(lua, js);
+        }
+    }
+}
+
+#[test]
+fn several_processes_are_one_chat() {
+    let Some(postgres) = PostgresServer::shared() else {
+        return;
+    };
+    for language in LANGUAGES {
+        let scratch = Scratch::new(&[]);
+        drop(copied("chat", language, &scratch));
+        let url = postgres.url(&postgres.database());
+        let all: Vec<Process> = (0..3)
+            .map(|_| {
+                let mut command = sampan(&scratch.path().join(format!("app.{language}")));
+                Process::start(command.args(["--db", &url]))
+            })
+            .collect();
+        let addresses: Vec<SocketAddr> = all.iter().map(|one| one.address).collect();
+        let nginx = Nginx::before(&addresses);
+        let front = nginx.as_ref().map_or(addresses[0], |nginx| nginx.address);
+        // A session that one of them has begun is known to all.
+        let (mut ann, bob) = (named(front, "Ann"), named(addresses[0], "Bob"));
+        assert!(ann.get("/", "*/*").text().contains("Ann</span>"));
+        for address in &addresses {
+            let page = ann.at(*address).get("/rooms/1", "*/*");
+            assert_eq!(page.status, 200, "{language}: {}", page.text());
+        }
+        let mut here: Vec<Member> = [&addresses[..], &[front]]
+            .concat()
+            .into_iter()
+            .map(|address| {
+                let mut member = Member::enter(address, &bob, "/rooms/1/socket");
+                assert_eq!(member.until("missed"), json!([]), "{language}");
+                member
+            })
+            .collect();
+        assert_eq!(ann.post("/rooms/1", "text=By+form").status, 303);
+        for member in &mut here {
+            assert_eq!(member.until("message")["text"], "By form", "{language}");
+        }
+        here[1].say("By socket");
+        for member in &mut here {
+            assert_eq!(member.until("message")["text"], "By socket", "{language}");
+        }
+        // So is its end.
+        assert_eq!(bob.at(addresses[2]).post("/leave", "").status, 303);
+        let answer = bob.at(addresses[1]).get("/", "*/*");
+        assert_eq!(answer.header("location"), ["/enter"], "{language}");
     }
 }
 

@@ -25,6 +25,7 @@ app.get("/orders/:id", function(req)
   return { total = 100 * discount({ name = "Ada" }) }
 end)
 app.get("/list", function(req) return req:render("list.html", { items = { { name = "one" } } }) end)
+app.use(app.secure_headers{ csp = "default-src 'none'" })
 "#;
 const MIGRATION: &str = "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT);
 CREATE TABLE products (product_id INTEGER PRIMARY KEY, product TEXT, price REAL);
@@ -114,6 +115,12 @@ fn a_page_follows_what_is_saved() {
     let told = "return document.querySelector('iframe').contentDocument.body.textContent";
     let told = browser.run(told, &json!([]));
     assert!(told.to_string().contains("app.lua:7"), "{told}");
+    // Its style comes from a file, which the policy of the page must allow.
+    wait_for(
+        &mut browser,
+        "const page = document.querySelector('iframe').contentDocument;
+         return getComputedStyle(page.querySelector('h1')).fontSize == '24px'",
+    );
     assert_eq!(
         browser.run("return window.isTheSame", &json!([])),
         json!(true)

@@ -8,6 +8,8 @@ mod chat_pages;
 mod dev;
 mod mailbox;
 mod moving;
+#[path = "../it/postgres/topics/nginx.rs"]
+mod nginx;
 mod notes;
 mod notes_pages;
 mod own_tests;
@@ -50,6 +52,12 @@ impl ExampleDatabase {
             Self::OnServer(server) => drop(command.args(["--db", &server.url(&server.database())])),
         }
     }
+}
+
+/// The places of an example's database, each with both languages.
+fn places() -> impl Iterator<Item = (ExampleDatabase, &'static str)> {
+    let places = databases().into_iter();
+    places.flat_map(|database| LANGUAGES.map(|language| (database.clone(), language)))
 }
 
 fn root() -> PathBuf {

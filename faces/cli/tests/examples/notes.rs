@@ -2,11 +2,13 @@
 
 use crate::mailbox::Mailbox;
 use crate::moving::copy;
+use crate::nginx::Nginx;
 use crate::support::{Process, Scratch};
 use crate::visitor::{Visitor, compared};
 use crate::{ExampleDatabase, LANGUAGES, copied, databases, root, sampan};
 use sampan_client::postgres::PostgresServer;
 use sampan_testkit::Answer;
+use std::net::SocketAddr;
 use std::process::Command;
 
 /// The most lines that a file of the app has.
@@ -56,14 +58,19 @@ pub(crate) fn notes(language: &str, scratch: &Scratch) -> (Process, Mailbox) {
 }
 
 /// The app by a command, and its mails.
-fn notes_by(mut command: Command) -> (Process, Mailbox) {
+fn notes_by(command: Command) -> (Process, Mailbox) {
     let mailbox = Mailbox::start();
+    (notes_with(command, &mailbox), mailbox)
+}
+
+/// The app by a command, with the server for its mails.
+fn notes_with(mut command: Command, mailbox: &Mailbox) -> Process {
     command.env("SAMPAN_MAIL_URL", mailbox.url());
     command.env(
         "SAMPAN_SECRETS_KEYS",
         "a key of these tests that is long enough",
     );
-    (Process::start(&mut command), mailbox)
+    Process::start(&mut command)
 }
 
 /// Registers an address, confirms it by the link in the mail, and logs in.
@@ -186,7 +193,8 @@ fn visit(language: &str, database: &ExampleDatabase) -> Vec<String> {
         &["title-error", "body-error"],
     );
     let text_as_image = [("title", "A"), ("body", "b"), ("image", "text")];
-    let empty_as_image = [("title", "Odd"), ("body", "b"), ("image", "")];
+    let odd = [("title", "Odd"), ("body", "b")];
+    let empty_as_image = [odd[0], odd[1], ("image", "")];
     tell(
         "a text in the place of the picture",
         save(&mut ann, "/notes/new", &text_as_image, NO_IMAGE),
@@ -194,13 +202,19 @@ fn visit(language: &str, database: &ExampleDatabase) -> Vec<String> {
         &["must be PNG, JPEG, GIF, WebP or BMP"],
     );
     tell(
-        "two pictures: the first counts",
+        "two pictures",
         save(
             &mut ann,
             "/notes/new",
             &empty_as_image,
             ("a.png", "image/png", PICTURE),
         ),
+        422,
+        &["Choose one picture", "value=\"Odd\""],
+    );
+    tell(
+        "without a picture",
+        save(&mut ann, "/notes/new", &odd, NO_IMAGE),
         303,
         &["/notes/2"],
     );
@@ -413,6 +427,47 @@ fn notes_move_to_a_server() {
         let fields = [("title", "Pond"), ("body", "Frogs"), ("tags", "")];
         let saved = save(&mut ann, "/notes/new", &fields, NO_IMAGE);
         assert_eq!(saved.header("location"), ["/notes/2"], "{}", saved.text());
+    }
+}
+
+#[test]
+fn several_processes_share_sessions_and_notes() {
+    let Some(postgres) = PostgresServer::shared() else {
+        return;
+    };
+    for language in LANGUAGES {
+        let scratch = Scratch::new(&[]);
+        drop(copied("notes", language, &scratch));
+        let url = postgres.url(&postgres.database());
+        // Any process may send the mails.
+        let mailbox = Mailbox::start();
+        let all: Vec<Process> = (0..3)
+            .map(|_| {
+                let mut command = sampan(&scratch.path().join(format!("app.{language}")));
+                command.args(["--db", &url]);
+                notes_with(command, &mailbox)
+            })
+            .collect();
+        let addresses: Vec<SocketAddr> = all.iter().map(|one| one.address).collect();
+        let nginx = Nginx::before(&addresses);
+        let front = nginx.as_ref().map_or(addresses[0], |nginx| nginx.address);
+        let mut ann = Visitor::new(front);
+        enter(&mut ann, &mailbox, "ann%40example.org", "correct+horse");
+        let fields = [("title", "Garden"), ("body", "Plant tulips"), ("tags", "")];
+        let mut at_one = ann.at(addresses[1]);
+        assert_eq!(
+            save(&mut at_one, "/notes/new", &fields, NO_IMAGE).header("location"),
+            ["/notes/1"]
+        );
+        for address in &addresses {
+            let page = ann.at(*address).get("/?q=tulips", "*/*").text();
+            assert!(page.contains("Garden"), "{language}: {page}");
+        }
+        assert_eq!(ann.post("/logout", "").status, 303);
+        for address in &addresses {
+            let answer = ann.at(*address).get("/notes/1", "*/*");
+            assert_eq!(answer.header("location"), ["/login"], "{language}");
+        }
     }
 }
 

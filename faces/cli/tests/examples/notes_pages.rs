@@ -151,6 +151,45 @@ fn notes_in_a_browser() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// Fills the form of a page that registers or logs in.
+fn enter(browser: &mut Browser, page: &str) {
+    browser.open(page);
+    browser.fill("#email", "ann@example.org");
+    browser.fill("#password", "correct horse");
+    browser.submit("main button");
+}
+
+/// A visit in both languages: register, write with a picture, see its thumbnail.
+#[test]
+fn a_picture_gets_a_thumbnail() {
+    let _turn = turn();
+    if !is_there() {
+        return;
+    }
+    for language in LANGUAGES {
+        let scratch = Scratch::new(&[]);
+        let (server, mailbox) = notes(language, &scratch);
+        let mut browser = Browser::start(server.address);
+        enter(&mut browser, "/register");
+        browser.open(&mailbox.next_link());
+        browser.submit("main button");
+        enter(&mut browser, "/login");
+        browser.open("/notes/new");
+        browser.fill("#title", "Clinic");
+        browser.fill("#body", "A dog and a cat");
+        let file = scratch.path().join("picture.bmp");
+        fs::write(&file, picture()).expect("written");
+        browser.choose("#image", &file);
+        browser.submit("main button");
+        assert_eq!(browser.text(".flash"), "The note was saved.", "{language}");
+        browser.open("/");
+        let shown = "return document.querySelector('.cards img')?.naturalWidth";
+        wait::until(format!("{language}: a thumbnail"), || {
+            browser.run(shown, &json!([])) == json!(160)
+        });
+    }
+}
+
 /// Changes by one browser of a user appear on the pages that another has open.
 #[test]
 fn open_pages_follow_changes() {
@@ -163,12 +202,6 @@ fn open_pages_follow_changes() {
         let (server, mailbox) = notes(language, &scratch);
         let mut writer = Browser::start(server.address);
         let mut reader = Browser::start(server.address);
-        let enter = |browser: &mut Browser, page: &str| {
-            browser.open(page);
-            browser.fill("#email", "ann@example.org");
-            browser.fill("#password", "correct horse");
-            browser.submit("main button");
-        };
         enter(&mut writer, "/register");
         writer.open(&mailbox.next_link());
         writer.submit("main button");

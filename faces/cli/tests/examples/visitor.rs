@@ -20,6 +20,14 @@ impl Visitor {
         }
     }
 
+    /// The visitor at another server of the site, with the cookies of this one.
+    pub(crate) fn at(&self, site: SocketAddr) -> Self {
+        Self {
+            cookies: self.cookies.clone(),
+            ..Self::new(site)
+        }
+    }
+
     pub(crate) fn get(&mut self, path: &str, accept: &str) -> Answer {
         self.ask("GET", path, &format!("Accept: {accept}\r\n"), b"")
     }

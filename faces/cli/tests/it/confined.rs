@@ -333,6 +333,37 @@ fn the_memory_of_the_process_is_bounded() {
     );
 }
 
+#[test]
+fn uploads_above_the_memory_of_the_process_do_not_end_it() {
+    const UPLOADS: usize = 12;
+    const UPLOAD_BYTES: usize = 30_000_000;
+    let app = r#"local app = require "sampan"
+app.get("/version", function() return "one" end)
+app.post("/upload", { body_bytes_max = "40 MB" }, function(req) return tostring(#req:bytes()) end)
+"#;
+    let scene = Scene::new("app.lua", app);
+    let mut command = Command::new(SAMPAN);
+    command.args(["run", &scene.project()]);
+    command.args(["--set", "limits.process_bytes_max=256MB"]);
+    let process = Process::start(&mut command);
+    let address = process.address;
+    let uploads = (0..UPLOADS).map(|_| {
+        std::thread::spawn(move || {
+            let body = "x".repeat(UPLOAD_BYTES);
+            // One that is refused early may not be able to send all.
+            let mut client = Client::connect(address).expect("someone listens");
+            let answer = client.ask("POST", "/upload", &[], &body);
+            answer.map_or(0, |answer| answer.status)
+        })
+    });
+    let uploads: Vec<_> = uploads.collect();
+    for upload in uploads {
+        let status = upload.join().expect("no panic");
+        assert!([0, 200, 500, 503].contains(&status), "{status}");
+    }
+    assert_eq!(get(address, "/version"), "one");
+}
+
 /// Changes `sampan.toml` of a project.
 fn change_settings(scene: &Scene, from: &str, to: &str) {
     let path = Path::new(&scene.project()).join("sampan.toml");

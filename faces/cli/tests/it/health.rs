@@ -152,6 +152,24 @@ fn a_database_that_is_gone_is_told() {
 }
 
 #[test]
+fn a_commit_to_a_database_that_is_gone_is_told_without_a_wrong_status() {
+    let app = "local app = require 'sampan'\n\
+        app.post('/', function() app.db.exec('INSERT INTO more VALUES (1)') return 'x' end)";
+    let scratch = Scratch::new(&[("app.lua", app)]);
+    fs::create_dir(scratch.file("migrations")).expect("a folder");
+    let migration = scratch.file("migrations/0001_more.sql");
+    fs::write(migration, "CREATE TABLE more (a);").expect("written");
+    let mut process = Process::start(&mut serve(&scratch.file("app.lua"), 1));
+    let said = process.read_errors();
+    let mut client = process.client();
+    let mut write = || client.ask("POST", "/", &[], "").expect("an answer").status;
+    assert_eq!(write(), 200);
+    fs::remove_file(scratch.file("data.db")).expect("removed");
+    assert_eq!(write(), 503);
+    said.until("all answers that depend on it are replaced by errors");
+}
+
+#[test]
 fn a_server_that_stops_is_not_ready_first() {
     let (_scratch, mut process) = start("[health]\nstop_delay_millis = \"10 m\"\n");
     process.signal("TERM");

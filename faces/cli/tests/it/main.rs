@@ -14,6 +14,7 @@ mod jobs;
 mod mails;
 mod measured;
 mod postgres;
+mod read_only;
 mod serving;
 mod supervised;
 #[path = "../support/mod.rs"]

@@ -12,6 +12,9 @@ app.db.exec("CREATE TABLE IF NOT EXISTS t (a)")
 app.get("/items/:id", function(req) return { id = req.params.id } end)
 app.post("/items/:id", function(req) app.db.exec("INSERT INTO t VALUES (?)", { req.params.id }) end)
 app.get("/fails", function() error("broken") end)
+app.get("/slow", function()
+  return app.db.one("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 300000) SELECT max(i) FROM n")
+end)
 "#;
 
 fn start(toml: &str) -> (Scratch, Process) {
@@ -57,6 +60,8 @@ impl Drop for Load {
 fn one_table_tells_what_a_server_does() {
     let (_scratch, process) = start("");
     let url = format!("http://{}", process.address);
+    let slow = process.client().ask("GET", "/slow", &[], "");
+    assert_eq!(slow.expect("an answer").status, 200);
     let load = Load::on(&process);
     let (status, out, errors) = run(&["top", &url]);
     drop(load);
@@ -74,6 +79,15 @@ fn one_table_tells_what_a_server_does() {
     assert!(line("cpu ").contains("memory "), "{out}");
     assert!(!line("requests ").starts_with("requests 0/s"), "{out}");
     assert!(!line("commits ").starts_with("commits 0/s"), "{out}");
+    assert!(!line("before a script runs ").contains('-'), "{out}");
+    let (one, other) = (line("1   "), line("2   "));
+    assert!(one.contains(" % ") && other.contains("iB"), "{out}");
+    let title = line("SLOW STATEMENT");
+    assert!(title.trim_end().ends_with("LONGEST"), "{out}");
+    // Numbers in it are values.
+    let slow = "WITH RECURSIVE n(i) AS (SELECT ? UNION ALL SELECT i + ? FROM n LIMIT ?) SELECT";
+    let slow: Vec<&str> = line(slow).split_whitespace().rev().collect();
+    assert!(slow[4].parse::<u32>().is_ok(), "{out}");
     let title: Vec<&str> = line("ROUTE").split_whitespace().collect();
     assert_eq!(
         title,

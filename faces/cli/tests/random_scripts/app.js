@@ -18,20 +18,26 @@ function generator(seed, bytes = []) {
   };
 }
 
-// Every function that the module reaches, with its owner. Hashing of passwords and sleeping are slow by design, and routes are declared once.
-const SKIPPED = /^(hash|verify|sleep|serve|on_?start|on_?stop)$/i;
+// Hashing of passwords and sleeping are slow by design, and what runs at start and stop is declared once. A program without a server has
+// `calls`, by which its own file is called.
+const SKIPPED = new Set([sampan.password.hash, sampan.password.verify, time.sleep, app.onStart, app.onStop, sampan.calls?.serve]);
+// Every function that the module reaches, with its owner, and the names of all, which the test compares with the tables of functions.
 const calls = [];
+const reached = [];
 const known = new Set();
-(function walk(owner, depth) {
+(function walk(owner, depth, path) {
   if (depth > 3 || (typeof owner !== "object" && typeof owner !== "function") || owner === null || known.has(owner)) return;
   known.add(owner);
   for (const name of Reflect.ownKeys(owner)) {
     let value;
     try { value = owner[name]; } catch { continue; }
-    if (typeof value === "function" && typeof name === "string" && !SKIPPED.test(name)) calls.push([owner, value]);
-    walk(value, depth + 1);
+    if (typeof value === "function" && typeof name === "string" && !SKIPPED.has(value)) {
+      calls.push([owner, value]);
+      reached.push(`${path}.${name}`);
+    }
+    walk(value, depth + 1, name);
   }
-})({ ...sampan, Response, Request, Headers, URL, URLSearchParams, FormData, Blob, File, TextEncoder, TextDecoder, structuredClone, atob, btoa }, 0);
+})({ ...sampan, Response, Request, Headers, URL, URLSearchParams, FormData, Blob, File, TextEncoder, TextDecoder, structuredClone, atob, btoa }, 0, "");
 
 const throwing = () => { throw new TypeError("hostile"); };
 const cyclic = { a: 1 };
@@ -104,8 +110,8 @@ function script(random, req) {
       attempt(() => {
         const names = Reflect.ownKeys(random(2) ? value : Object.getPrototypeOf(value));
         const name = names[random(names.length)];
-        if (SKIPPED.test(String(name))) return undefined;
         const member = value[name];
+        if (SKIPPED.has(member)) return undefined;
         return typeof member === "function" ? Reflect.apply(member, value, Array.from({ length: random(3) }, any)) : member;
       });
     } else if (what === 5) {
@@ -141,5 +147,6 @@ async function run(req) {
 app.get("/run/:seed", run);
 // The fuzz target `random_scripts` makes the bytes.
 app.post("/run/:seed", run);
+app.get("/reached", () => reached);
 app.get("/plain", () => ({ calls: calls.length, kept: kept.length < 100 }));
 app.onError(() => "failed");

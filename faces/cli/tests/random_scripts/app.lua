@@ -20,20 +20,29 @@ local function generator(seed, bytes)
   end
 end
 
--- Hashing of passwords and sleeping are slow by design, and routes are declared once.
-local SKIPPED = { hash = true, verify = true, sleep = true, on_start = true, on_stop = true }
-local calls, known = {}, {}
-local function walk(owner, depth)
+-- Hashing of passwords and sleeping are slow by design, and what runs at start and stop is declared once. A program without a server has
+-- `calls`, by which its own file is called.
+local SKIPPED = {
+  [app.password.hash] = true, [app.password.verify] = true, [app.time.sleep] = true, [app.on_start] = true, [app.on_stop] = true,
+}
+local own_calls = rawget(app, "calls")
+if own_calls then SKIPPED[own_calls.serve] = true end
+-- The functions with their owners, and the names of all, which the test compares with the tables of functions.
+local calls, reached, known = {}, {}, {}
+local function walk(owner, depth, path)
   if depth > 3 or type(owner) ~= "table" or known[owner] then return end
   known[owner] = true
   for name, value in pairs(owner) do
-    if type(value) == "function" and not SKIPPED[name] then calls[#calls + 1] = { owner, value } end
-    walk(value, depth + 1)
+    if type(value) == "function" and not SKIPPED[value] then
+      calls[#calls + 1] = { owner, value }
+      reached[#reached + 1] = path .. "." .. tostring(name)
+    end
+    walk(value, depth + 1, tostring(name))
   end
 end
-walk(app, 0)
+walk(app, 0, "app")
 for _, library in ipairs { string, table, math, coroutine, os, debug, package, bit } do
-  if library then walk(library, 2) end
+  if library then walk(library, 2, "") end
 end
 for _, name in ipairs { "tostring", "tonumber", "next", "rawset", "rawget", "setmetatable", "getmetatable", "select", "unpack", "pcall", "loadstring" } do
   calls[#calls + 1] = { _G, _G[name] }
@@ -97,8 +106,8 @@ local function script(random, req)
         local names = {}
         for name in pairs(value) do names[#names + 1] = name end
         local name = names[random(#names)]
-        if SKIPPED[name] then return nil end
         local member = value[name]
+        if member ~= nil and SKIPPED[member] then return nil end
         if type(member) == "function" then return member(value, any(), any()) end
         return member
       end)
@@ -134,5 +143,6 @@ app.get("/run/:seed", run)
 -- The fuzz target `random_scripts` makes the bytes.
 app.post("/run/:seed", run)
 local size = #calls
+app.get("/reached", function() return reached end)
 app.get("/plain", function() return { calls = size, kept = true } end)
 app.on_error(function() return "failed" end)

@@ -5,7 +5,10 @@
 //! seed that fails is named, so that `/run/SEED` of `app.js` or `app.lua` shows it again.
 
 use sampan_client::{ports, wait};
+use sampan_host::FunctionKind;
+use sampan_host::names::camel_case;
 use sampan_testkit::Client;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
@@ -23,6 +26,16 @@ const PER_REQUEST: u64 = 5;
 const CLIENTS: u64 = 4;
 /// The attempts to start the server.
 const STARTS_MAX: u32 = 50;
+
+/// The functions that the scripts do not call, by their modules: they take long by intent, or declare what runs at the
+/// start and the end of the server.
+const SKIPPED: [(&str, &str); 5] = [
+    ("app", "on_start"),
+    ("app", "on_stop"),
+    ("password", "hash"),
+    ("password", "verify"),
+    ("time", "sleep"),
+];
 
 /// A script that loops or fills its memory is stopped soon, so that many can be tried.
 const CONFIG: &str = "[server]\nworkers = 2\n[limits]\nscript_millis_max = 50\nhandler_millis_max = \
@@ -175,6 +188,44 @@ fn try_scripts(language: &str) {
         .filter(|line| !line.contains("listening"))
         .collect();
     assert!(faults.is_empty(), "{language}: {faults:#?}");
+}
+
+/// Checks that the scripts of a language call each function of each module, but those of [`SKIPPED`].
+fn check_reached(language: &str) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut server = Server::start(language, folder.path());
+    let answer = Client::connect(server.address)
+        .and_then(|mut client| client.ask("GET", "/reached", &[], ""));
+    let _ = server.child.kill();
+    let _ = server.child.wait();
+    let reached = answer.expect("an answer").text();
+    let reached: BTreeSet<String> = serde_json::from_str(&reached).expect("a list of names");
+    let mut faults = Vec::new();
+    for module in sampan_runtime::modules().iter().filter(|one| one.is_seen()) {
+        for row in module.functions {
+            let name = match language {
+                "js" => camel_case(row.name),
+                // Lua has no templates with a tag.
+                _ if matches!(row.kind, FunctionKind::Tag(_)) => continue,
+                _ => row.name.to_owned(),
+            };
+            let is_reached = reached.contains(&format!("{}.{name}", module.name));
+            if is_reached == SKIPPED.contains(&(module.name, row.name)) {
+                faults.push(format!("{}.{name}: reached {is_reached}", module.name));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{language}: {faults:#?}");
+}
+
+#[test]
+fn scripts_in_javascript_call_all_functions() {
+    check_reached("js");
+}
+
+#[test]
+fn scripts_in_lua_call_all_functions() {
+    check_reached("lua");
 }
 
 #[test]

@@ -40,6 +40,8 @@ pub(crate) struct Process {
     child: Child,
     errors: Option<BufReader<ChildStderr>>,
     pub(crate) address: SocketAddr,
+    /// The lines that it has said before it listened.
+    pub(crate) first_lines: String,
 }
 
 impl Process {
@@ -75,6 +77,7 @@ impl Process {
                     child,
                     errors: Some(errors),
                     address,
+                    first_lines: seen,
                 };
             }
         }
@@ -94,6 +97,7 @@ impl Process {
             child,
             errors: Some(errors),
             address: SocketAddr::from(([127, 0, 0, 1], 0)),
+            first_lines: seen,
         }
     }
 

@@ -142,21 +142,21 @@ impl NativeCall {
 
     pub(super) fn undefined(&self) -> Js {
         let mut result = null_mut();
-        // SAFETY: a writable result.
+        // SAFETY: `env` is that of the call that runs, and `result` is a local variable that Node-API writes.
         let _ = unsafe { sys::napi_get_undefined(self.env, &raw mut result) };
         result
     }
 
     pub(super) fn whole(&self, value: i32) -> Js {
         let mut result = null_mut();
-        // SAFETY: a writable result.
+        // SAFETY: `env` is that of the call that runs, and `result` is a local variable that Node-API writes.
         let _ = unsafe { sys::napi_create_int32(self.env, value, &raw mut result) };
         result
     }
 
     pub(super) fn truth(&self, value: bool) -> Js {
         let mut result = null_mut();
-        // SAFETY: a writable result.
+        // SAFETY: `env` is that of the call that runs, and `result` is a local variable that Node-API writes.
         let _ = unsafe { sys::napi_get_boolean(self.env, value, &raw mut result) };
         result
     }

@@ -378,6 +378,38 @@ for (const closes of [false, true]) {
   });
 }
 
+test("websocket: of the pings of one piece few are answered, and the program sees all", () => {
+  let pings = 0;
+  const websocket = { message: (ws, text) => { ws.send(text); }, ping() { pings += 1; } };
+  return serving(upgrading(websocket), async (server) => {
+    const client = await raw(server);
+    const many = Array.from({ length: 500 }, () => frame(9, "p"));
+    client.socket.write(Buffer.concat([...many, frame(1, "end")]));
+    await until(() => client.bytes().includes("end"), "the answer behind the pings");
+    assert.equal(pings, 500);
+    // 3 bytes each; the piece may arrive in a few.
+    assert.ok(client.bytes().length < 100 * 3, `${client.bytes().length} bytes`);
+    client.socket.write(frame(9, "last"));
+    await until(() => client.bytes().includes("last"), "a pong");
+  });
+});
+
+for (const opcode of [9, 10]) {
+  test(`websocket: a flood of frames ${opcode} is closed`, () => {
+    let closed;
+    const websocket = { message() {}, close(_, code) { closed = code; } };
+    return serving(upgrading(websocket), async (server) => {
+      const client = await raw(server);
+      client.socket.write(Buffer.concat(Array.from({ length: 20_000 }, () => frame(opcode))));
+      await until(() => client.bytes().includes("pings and pongs"), "a close frame");
+      assert.ok(client.bytes().includes(Buffer.from([0x03, 0xf0])), "1008");
+      client.socket.write(frame(8));
+      await until(() => client.isOver() && closed, "the end");
+      assert.equal(closed, 1008);
+    });
+  });
+}
+
 test("websocket: compressed messages", () => {
   const text = "a text that repeats itself, ".repeat(100);
   const websocket = { message: (ws, message) => { ws.send(message, true); }, perMessageDeflate: true };

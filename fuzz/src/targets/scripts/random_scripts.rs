@@ -13,9 +13,8 @@ use std::time::Duration;
 const JS: &str = include_str!("../../../../faces/cli/tests/random_scripts/app.js");
 const LUA: &str = include_str!("../../../../faces/cli/tests/random_scripts/app.lua");
 
-/// A script that loops or fills its memory is stopped soon.
-const CONFIG: &str = "[limits]\nscript_millis_max = 200\nhandler_millis_max = 1000\ncleanup_millis_max = 200\n\
-    memory_bytes_max = \"256 MB\"\n[log]\nlevel = \"warn\"\n";
+/// The most times as long as usual that scripts may run under a sanitizer: each that loops holds the others up so long.
+const SLOWNESS_MAX: u32 = 5;
 
 /// Words in the log that tell of a fault of the server.
 const FAULTS: [&str; 3] = ["fault of the server", "panicked", "Assertion"];
@@ -70,11 +69,26 @@ pub(crate) fn run(bytes: &[u8]) {
     });
 }
 
+/// Returns the configuration: a script that loops or fills its memory is stopped soon.
+fn config() -> String {
+    let slowness = sampan_rig::slowness().min(SLOWNESS_MAX);
+    let (script, handler) = (200 * slowness, 1000 * slowness);
+    format!(
+        "[limits]\nscript_millis_max = {script}\nhandler_millis_max = {handler}\ncleanup_millis_max = {script}\n\
+         memory_bytes_max = \"256 MB\"\n[log]\nlevel = \"warn\"\n"
+    )
+}
+
 fn load(name: &str, text: &str) -> Project {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
     std::fs::create_dir(at("public")).expect("made");
-    for (name, text) in [(name, text), ("sampan.toml", CONFIG), ("public/a.txt", "a")] {
+    let config = config();
+    for (name, text) in [
+        (name, text),
+        ("sampan.toml", &*config),
+        ("public/a.txt", "a"),
+    ] {
         std::fs::write(at(name), text).expect("written");
     }
     let faults = Arc::new(Mutex::new(Vec::new()));

@@ -50,6 +50,20 @@ app.get("/standard", () => {
     code("standard", STANDARD, "x", parts),
   ];
 });
+app.get("/public_key", () => {
+  const secret = codec.base64Decode("nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A=");
+  const key = "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=";
+  const headers = standard("x");
+  const text = `msg_1.${headers["webhook-timestamp"]}.x`;
+  headers["webhook-signature"] = `v1a,${codec.base64Encode(crypto.ed25519Sign(text, secret))}`;
+  return [
+    code("standard", key, "x", headers),
+    code("standard", [STANDARD, key], "x", headers),
+    code("standard", key, "y", headers),
+    code("standard", STANDARD, "x", headers),
+    code("standard", key, "x", standard("x")),
+  ];
+});
 app.get("/bytes", () => {
   const body = new Uint8Array([255, 0, 254]);
   return [code("github", "s", body, { "X-HUB-SIGNATURE-256": `sha256=${hex("s", body)}` })];
@@ -86,5 +100,6 @@ app.get("/scheme", () => crypto.verifyWebhook("svix", "s", "", {}));
 app.get("/no_secret", () => crypto.verifyWebhook("github", "", "", {}));
 app.get("/no_secrets", () => crypto.verifyWebhook("github", [], "", {}));
 app.get("/base64", () => crypto.verifyWebhook("standard", "whsec_!", "", {}));
+app.get("/private_key", () => crypto.verifyWebhook("standard", "whsk_AAAA", "", {}));
 app.get("/tolerance", () => crypto.verifyWebhook("stripe", "s", "", {}, { tolerance: 0 }));
 app.get("/option", () => crypto.verifyWebhook("stripe", "s", "", {}, { leeway: 1 }));

@@ -48,6 +48,20 @@ app.get("/standard", function()
     code("standard", STANDARD, "x", parts),
   }
 end)
+app.get("/public_key", function()
+  local private = codec.base64_decode("nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A=")
+  local public = "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
+  local headers = standard("x")
+  local text = "msg_1." .. headers["webhook-timestamp"] .. ".x"
+  headers["webhook-signature"] = "v1a," .. codec.base64_encode(crypto.ed25519_sign(text, private))
+  return {
+    code("standard", public, "x", headers),
+    code("standard", { STANDARD, public }, "x", headers),
+    code("standard", public, "y", headers),
+    code("standard", STANDARD, "x", headers),
+    code("standard", public, "x", standard("x")),
+  }
+end)
 app.get("/bytes", function()
   local body = "\255\0\254"
   return { code("github", "s", body, { ["X-HUB-SIGNATURE-256"] = "sha256=" .. hex("s", body) }) }
@@ -91,5 +105,6 @@ app.get("/scheme", function() return crypto.verify_webhook("svix", "s", "", {}) 
 app.get("/no_secret", function() return crypto.verify_webhook("github", "", "", {}) end)
 app.get("/no_secrets", function() return crypto.verify_webhook("github", {}, "", {}) end)
 app.get("/base64", function() return crypto.verify_webhook("standard", "whsec_!", "", {}) end)
+app.get("/private_key", function() return crypto.verify_webhook("standard", "whsk_AAAA", "", {}) end)
 app.get("/tolerance", function() return crypto.verify_webhook("stripe", "s", "", {}, { tolerance = 0 }) end)
 app.get("/option", function() return crypto.verify_webhook("stripe", "s", "", {}, { leeway = 1 }) end)

@@ -15,7 +15,7 @@ app.get("/whole", async (req) => {
     await (await fetch(up(req, "endless"))).text();
     return { ok: true };
   } catch (error) {
-    return { ok: false, message: error.message };
+    return { ok: false, code: error.cause?.code ?? null, message: error.message };
   }
 });
 app.get("/empty-pieces", async (req) => {

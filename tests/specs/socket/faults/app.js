@@ -3,6 +3,7 @@ import { app, log, time } from "sampan";
 app.ws("/", {
   messageBytesMax: 1000,
   async message(ws, message) {
+    if (message === "leave") return ws.close(4000, "ours");
     if (message === "throw") throw new Error("as asked");
     if (message === "loop") for (;;);
     if (message === "later") {

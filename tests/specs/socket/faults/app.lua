@@ -3,6 +3,7 @@ local app = require "sampan"
 app.ws("/", {
   message_bytes_max = 1000,
   message = function(ws, message)
+    if message == "leave" then return ws:close(4000, "ours") end
     if message == "throw" then error("as asked") end
     if message == "loop" then while true do end end
     if message == "later" then app.time.sleep(0.01) error("late") end

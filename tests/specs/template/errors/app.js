@@ -32,7 +32,7 @@ const cases = {
   block: () => render("undefined.html#nope", { user: { nme: 1 } }),
   include: () => render("circle.html"),
   recursion: () => render("endless.html"),
-  argument: () => render("argument.html", { list: [1] }),
+  argument: () => render("argument.html", { list: [1], n: "x" }),
   thrown: () => render("thrown.html", { value: "x" }),
   waits: () => app.renderString("{{ 1|waits }}"),
   list: () => app.renderString("x", [1, 2]),
@@ -61,3 +61,16 @@ app.get("/shrinks", () => {
   lists.plain = [1, 2, 3];
   return app.renderString("{% for x in list %}{{ x|shrinks }} {{ x is defined }} {% endfor %}", { list: lists.plain });
 });
+app.get("/types", () => [
+  "x|truncate(s)", "x|truncate(-1)", "x|truncate(5, s)", "x|truncate(5, true, 3)",
+  "x|wordwrap(width=3 / 2)", "x|indent(n > 1)", "1.25|round(s)",
+  "1.25|round(1, method=5)", "x|tojson(indent=[1])", "[x]|map('truncate', s)|list",
+].map((text) => {
+  try {
+    return app.renderString(`{{ ${text} }}`, { x: "ab cd ef", s: "9", n: 9 });
+  } catch (error) {
+    return /the filter .*/.exec(error.message)?.[0];
+  }
+}));
+app.get("/truth", () =>
+  app.renderString("{{ x|truncate(7, n) }}|{{ y|truncate(16 / 2, 0) }}", { x: "abcdefghijklmnop", y: "ab cd efghi klmnop", n: 1 }));

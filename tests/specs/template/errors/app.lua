@@ -28,7 +28,7 @@ local cases = {
   block = function() return app.render("undefined.html#nope", { user = { nme = 1 } }) end,
   include = function() return app.render("circle.html") end,
   recursion = function() return app.render("endless.html") end,
-  argument = function() return app.render("argument.html", { list = { 1 } }) end,
+  argument = function() return app.render("argument.html", { list = { 1 }, n = "x" }) end,
   thrown = function() return app.render("thrown.html", { value = "x" }) end,
   waits = function() return app.render_string("{{ 1|waits }}") end,
   list = function() return app.render_string("x", { 1, 2 }) end,
@@ -59,4 +59,19 @@ end)
 app.get("/shrinks", function()
   lists.plain = { 1, 2, 3 }
   return app.render_string("{% for x in list %}{{ x|shrinks }} {{ x is defined }} {% endfor %}", { list = lists.plain })
+end)
+app.get("/types", function()
+  local faults = {}
+  for _, text in ipairs({
+    "x|truncate(s)", "x|truncate(-1)", "x|truncate(5, s)", "x|truncate(5, true, 3)",
+    "x|wordwrap(width=3 / 2)", "x|indent(n > 1)", "1.25|round(s)",
+    "1.25|round(1, method=5)", "x|tojson(indent=[1])", "[x]|map('truncate', s)|list",
+  }) do
+    local _, err = pcall(app.render_string, "{{ " .. text .. " }}", { x = "ab cd ef", s = "9", n = 9 })
+    faults[#faults + 1] = tostring(err):match("the filter [^\n]*")
+  end
+  return faults
+end)
+app.get("/truth", function()
+  return app.render_string("{{ x|truncate(7, n) }}|{{ y|truncate(16 / 2, 0) }}", { x = "abcdefghijklmnop", y = "ab cd efghi klmnop", n = 1 })
 end)

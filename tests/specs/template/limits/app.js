@@ -8,4 +8,8 @@ app.get("/flat", async () => {
   for (let at = 1; at <= 20000; at++) rows.push({ name: "n", on: true });
   return String((await render("flat.html", { rows }).text()).length);
 });
+app.get("/rows", () => {
+  const text = "x".repeat(4000000);
+  return render("rows.html", { rows: [{ text }, { text }] });
+});
 app.get("/fine", () => app.renderString("fine"));

@@ -8,4 +8,8 @@ app.get("/flat", function()
   for at = 1, 20000 do rows[at] = { name = "n", on = true } end
   return #app.render("flat.html", { rows = rows }).body .. ""
 end)
+app.get("/rows", function()
+  local text = ("x"):rep(4000000)
+  return app.render("rows.html", { rows = { { text = text }, { text = text } } })
+end)
 app.get("/fine", function() return app.render_string("fine") end)

@@ -1,10 +1,11 @@
 //! The answers that the app did not write: to requests without a route, and to errors.
 //!
 //! They are JSON, `{"error": "..."}`, and a page for clients that prefer HTML. A message reaches the client only where
-//! it describes the client's own fault.
+//! it describes the client's own fault. An error after which a change may have been saved or not says so.
 
 mod page;
 
+use sampan_host::database::COMMIT_UNKNOWN;
 use sampan_host::events::STREAMS_FULL;
 use sampan_host::limits::{CANCELLED, CLOSED};
 use sampan_host::log::Level;
@@ -15,7 +16,11 @@ use sampan_http::{HeaderError, ReadError, Request, Response};
 /// The answer of the HTTP engine itself. It tells the limit that the request was above.
 pub(crate) fn refusal(status: u16, limit: Option<Exceeded>, request: Option<&Request>) -> Response {
     let message = limit.map(|limit| above(status, limit));
-    with_message(status, message.as_deref(), request, None)
+    let told = Told {
+        message: message.as_deref(),
+        code: None,
+    };
+    with_message(status, told, request, None)
 }
 
 /// Builds the answer to a request that exceeds a limit. The name of the setting is for the log.
@@ -46,11 +51,38 @@ pub(crate) fn unreadable(error: ReadError) -> Error {
 /// The time after which a client should ask again for a stream for which there was no place, in seconds.
 const STREAMS_RETRY_SECONDS: &[u8] = b"5";
 
+/// The message of an answer after which a change may have been saved or not.
+const UNKNOWN: &str = "the change may or may not have been saved";
+
+/// The parts of an answer to an error that do not follow from its status.
+#[derive(Clone, Copy, Default)]
+struct Told<'a> {
+    message: Option<&'a str>,
+    /// The code of the error, which stays the same in later versions.
+    code: Option<&'a str>,
+}
+
+impl<'a> Told<'a> {
+    /// The parts of an error that a client may see.
+    fn of(error: &'a Error) -> Self {
+        let is_public = error.kind().is_public();
+        if !is_public && error.code() == Some(COMMIT_UNKNOWN) {
+            return Self {
+                message: Some(UNKNOWN),
+                code: Some(COMMIT_UNKNOWN),
+            };
+        }
+        Self {
+            message: Some(error.message()).filter(|text| is_public && !text.is_empty()),
+            code: None,
+        }
+    }
+}
+
 /// The default answer to an error that no `on_error` handled. `id` is that of a request whose error was logged.
 pub(crate) fn answer_to(error: &Error, request: &Request, id: Option<&str>) -> Response {
-    let kind = error.kind();
-    let message = Some(error.message()).filter(|text| kind.is_public() && !text.is_empty());
-    let mut response = with_message(kind.status(), message, Some(request), id);
+    let status = error.kind().status();
+    let mut response = with_message(status, Told::of(error), Some(request), id);
     if error.code() == Some(STREAMS_FULL) {
         // An answer that has no room for it goes without.
         let _ = response.header(b"Retry-After", STREAMS_RETRY_SECONDS);
@@ -71,37 +103,33 @@ pub(crate) fn refused(fault: HeaderError, name: &[u8]) -> Error {
 
 fn with_message(
     status: u16,
-    message: Option<&str>,
+    told: Told<'_>,
     request: Option<&Request>,
     id: Option<&str>,
 ) -> Response {
     let mut response = Response::new(status);
-    write(&mut response, message, request, id);
+    write(&mut response, told, request, id);
     response
 }
 
 /// Gives a response without a body the default one of its status.
 pub(crate) fn fill(response: &mut Response, request: &Request) {
-    write(response, None, Some(request), None);
+    write(response, Told::default(), Some(request), None);
 }
 
 /// Writes the body, as the client of `request` prefers it. `id` is that of a request whose error was logged.
-fn write(
-    response: &mut Response,
-    message: Option<&str>,
-    request: Option<&Request>,
-    id: Option<&str>,
-) {
+fn write(response: &mut Response, told: Told<'_>, request: Option<&Request>, id: Option<&str>) {
     if let Some(request) = request {
         // Plain text; a response that has no room for it is not kept by caches for long either.
         let _ = response.header(b"Vary", b"Accept");
         if prefers_page(request) {
-            return page::write(response, message, id);
+            return page::write(response, told.message, id);
         }
     }
     response.content_type(rules::JSON);
     let label = rules::label(response.status());
-    rules::write_error(response.body_mut(), message.unwrap_or(label));
+    let message = told.message.unwrap_or(label);
+    rules::write_error(response.body_mut(), message, told.code);
 }
 
 /// Reports whether the client of a request would rather have a page than JSON.

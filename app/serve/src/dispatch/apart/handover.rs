@@ -1,5 +1,6 @@
 //! The connection's end: hands a request of a slow route over, and takes the answer.
 
+use crate::admission::client::Client;
 use crate::answer::errors;
 use crate::dispatch::admitting;
 use crate::dispatch::loaded::{Loaded, RouteEntry};
@@ -8,6 +9,7 @@ use crate::lane::crossing::{LaneMessage, LaneRefusal, LaneRequest, LaneTiming, O
 use crate::lane::link::LaneLink;
 use crate::lane::route_lane::RouteLane;
 use crate::request::record::Record;
+use crate::request::route_info::RouteInfo;
 use crate::request::times::RecordedTimes;
 use sampan_host::log::{Cause, Entry, Level};
 use sampan_host::metrics::known;
@@ -37,14 +39,44 @@ pub(crate) fn hand_over(
     if !route.is_apart() {
         return None;
     }
-    hand_over_slow(loaded, (entry, route), (request, normal), record)
+    let turn = || {
+        let host = || loaded.host_of(request);
+        let guards = &loaded.guards;
+        let guards = guards.of_route(&entry.guards, request.method(), host, normal);
+        let client = admitting::client_of(request, &guards, &loaded.control);
+        (client, entry.has_priority)
+    };
+    hand_over_slow(loaded, (&entry.info, route), request, turn, record)
+}
+
+/// Hands a request of the module's `fetch` over, if the requests that share `info` run in the slow lane. `None`: it
+/// runs on its own worker.
+pub(crate) fn hand_over_fetch(
+    loaded: &Rc<Loaded>,
+    info: &Rc<RouteInfo>,
+    (request, normal): (&Rc<Request>, &str),
+    record: Option<&Rc<Record>>,
+) -> Option<Answer> {
+    let route = info.lane.as_ref()?;
+    if !route.is_apart() {
+        return None;
+    }
+    let turn = || {
+        let host = loaded.host_of(request);
+        let guards = &loaded.guards;
+        let guards = guards.of_path(request.method(), host.as_deref(), normal);
+        let client = admitting::client_of(request, &guards, &loaded.control);
+        (client, false)
+    };
+    hand_over_slow(loaded, (info, route), request, turn, record)
 }
 
 #[cold]
 fn hand_over_slow(
     loaded: &Rc<Loaded>,
-    (entry, route): (&RouteEntry, &Arc<RouteLane>),
-    (request, normal): (&Rc<Request>, &str),
+    (info, route): (&Rc<RouteInfo>, &Arc<RouteLane>),
+    request: &Rc<Request>,
+    turn: impl FnOnce() -> (Client, bool),
     record: Option<&Rc<Record>>,
 ) -> Option<Answer> {
     let control = &loaded.control;
@@ -61,15 +93,10 @@ fn hand_over_slow(
             id: record.id().map(Into::into),
             trace: record.trace().map(|trace| trace.as_parent()),
         });
-        let host = || loaded.host_of(request);
-        let guards = &loaded.guards;
-        let guards = guards.of_route(&entry.guards, request.method(), host, normal);
-        let client = admitting::client_of(request, &guards, control);
-        let turn = (client, entry.has_priority);
-        LaneRequest::new(owned, route, turn, only_reads, timing)
+        LaneRequest::new(owned, route, turn(), only_reads, timing)
     };
     if let Some(record) = record {
-        record.set_route(&entry.info);
+        record.set_route(info);
     }
     lane.submit(given);
     Some(Answer::Later(Box::pin(HandedOver {

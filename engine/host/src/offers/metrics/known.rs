@@ -59,7 +59,8 @@ known! {
         "Time from the whole request until a script began to run for it.");
     SCRIPT_SECONDS = times("sampan_script_seconds", &["route"], "Time in the script of a request, over all its runs.");
     SQL_SECONDS = times("sampan_sql_seconds", &["route"], "Time of a request in the database, commits included.");
-    IN_FLIGHT = gauge("sampan_http_requests_in_flight", &[], "Requests that are being answered.");
+    IN_FLIGHT = gauge("sampan_http_requests_in_flight", &["worker"],
+        "Requests that are being answered, by the worker of their connection.");
     HELD = gauge("sampan_http_answers_held", &[], "Answers that are complete and wait for a commit.");
     ERRORS = counter("sampan_request_errors_total", &["kind"],
         "Requests that failed in the script or in the server: script, stopped (too long), memory and others.");
@@ -87,6 +88,12 @@ known! {
     COMMIT_SECONDS = times("sampan_db_commit_seconds", &[], "Time of a commit.");
     COMMIT_WRITES = metric("sampan_db_commit_writes", Histogram, &[], "Statements that wrote, of one commit of SQLite.",
         &[1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0]);
+    SLOW_STATEMENTS = counter("sampan_slow_statements_total", &["statement"],
+        "Times that a statement took 10 ms or longer; the slowest statements have a series.");
+    SLOW_STATEMENT_SECONDS = counter("sampan_slow_statement_seconds_total", &["statement"],
+        "Time of a statement at the times when it took 10 ms or longer.");
+    SLOW_STATEMENT_LONGEST = gauge("sampan_slow_statement_longest_seconds", &["statement"],
+        "The longest time that a statement has taken.");
     JOBS = gauge("sampan_jobs", &["queue", "state"],
         "Jobs in the database: ready, scheduled, running, done, dead or cancelled.");
     JOB_ATTEMPTS = counter("sampan_job_attempts_total", &["queue", "outcome"],
@@ -96,6 +103,8 @@ known! {
     BACKUP_UPLOADED = gauge("sampan_backup_last_upload_timestamp_seconds", &[],
         "When something was last written to the copy, in seconds since 1970; 0 if nothing was.");
     WORKERS = gauge("sampan_workers", &[], "Workers that serve.");
+    WORKER_CPU = counter("sampan_worker_cpu_seconds_total", &["worker"],
+        "Time of each worker's thread on the processor.");
     RESIDENT = gauge("process_resident_memory_bytes", &[], "Memory of the process that is in RAM.");
     OPEN_FILES = gauge("process_open_fds", &[], "Open file descriptors.");
     OPEN_FILES_MAX = gauge("process_max_fds", &[], "The most file descriptors that the process may open.");

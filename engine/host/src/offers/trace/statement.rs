@@ -31,6 +31,21 @@ pub fn without_values(sql: &str) -> String {
                 out.push('?');
                 quoted_bytes(rest)
             }
+            // A string of PostgreSQL in which a backslash takes the next character.
+            'e' | 'E' if !is_in_word && rest[1..].starts_with('\'') => {
+                out.push('?');
+                1 + escaped_bytes(&rest[1..])
+            }
+            '$' if !is_in_word && dollar_tag(rest).is_some() => {
+                out.push('?');
+                dollar_bytes(rest)
+            }
+            // Comments may have values too.
+            '-' if rest.starts_with("--") => {
+                let end = rest.find('\n');
+                end.unwrap_or(rest.len())
+            }
+            '/' if rest.starts_with("/*") => comment_bytes(rest),
             // A quoted name.
             '"' | '`' => {
                 let bytes = name_bytes(rest, c);
@@ -67,6 +82,61 @@ fn quoted_bytes(rest: &str) -> usize {
     bytes.len()
 }
 
+/// Returns the length of a text in which a backslash takes the next byte.
+fn escaped_bytes(rest: &str) -> usize {
+    let bytes = rest.as_bytes();
+    let mut at = 1;
+    while at < bytes.len() {
+        match (bytes[at], bytes.get(at + 1)) {
+            (b'\\', _) | (b'\'', Some(b'\'')) => at += 2,
+            (b'\'', _) => return at + 1,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+/// Returns the beginning `$tag$` of a text of PostgreSQL; `None` where it is a parameter or something else.
+fn dollar_tag(rest: &str) -> Option<&str> {
+    let name = rest[1..].find('$')? + 1;
+    let is_name =
+        |(at, c): (usize, char)| c == '_' || c.is_alphabetic() || at > 0 && c.is_numeric();
+    rest[1..name]
+        .char_indices()
+        .all(is_name)
+        .then(|| &rest[..=name])
+}
+
+/// Returns the length of a text between two `$tag$`.
+fn dollar_bytes(rest: &str) -> usize {
+    let tag = dollar_tag(rest).unwrap_or_default();
+    let end = rest[tag.len()..].find(tag);
+    end.map_or(rest.len(), |end| tag.len() + end + tag.len())
+}
+
+/// Returns the length of a comment, up to the end of those within it.
+fn comment_bytes(rest: &str) -> usize {
+    let bytes = rest.as_bytes();
+    let (mut at, mut depth) = (0, 0);
+    while at + 1 < bytes.len() {
+        match &bytes[at..at + 2] {
+            b"/*" => {
+                depth += 1;
+                at += 2;
+            }
+            b"*/" => {
+                depth -= 1;
+                at += 2;
+                if depth == 0 {
+                    return at;
+                }
+            }
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
 fn name_bytes(rest: &str, quote: char) -> usize {
     rest[1..].find(quote).map_or(rest.len(), |end| end + 2)
 }
@@ -96,6 +166,16 @@ mod tests {
             ),
             ("VALUES (x'00ff', 0x1F, -7)", "VALUES (x?, ?, -?)"),
             ("a = 'not closed", "a = ?"),
+            ("a -- the user's\n, 'secret'", "a \n, ?"),
+            ("/* don't /* nest */ */ a = 'secret'", " a = ?"),
+            ("a /* open 'secret'", "a "),
+            ("a = E'it\\'s secret' AND b = e'\\\\'", "a = ? AND b = ?"),
+            ("name = 'secret'", "name = ?"),
+            (
+                "a = $$secret$$::text, $t$it's secret$t$, $1, $2",
+                "a = ?::text, ?, $1, $2",
+            ),
+            ("a = $$open secret", "a = ?"),
             ("", ""),
         ] {
             assert_eq!(without_values(sql), shown);

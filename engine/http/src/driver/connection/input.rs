@@ -261,7 +261,7 @@ impl<S: Socket> Connection<S> {
                 Answer::Now(handler.error(500, None))
             })
         } else {
-            Answer::Now(handler.error(status, limit))
+            Answer::Now(self.local.refusal(status, limit))
         };
         self.end_after(answer, exchange, Some(request), observed);
     }

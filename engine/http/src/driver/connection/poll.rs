@@ -39,11 +39,8 @@ impl<S: Socket> Connection<S> {
             name: "connections_max",
             max: self.local.limits.connections_max as u64,
         };
-        let mut response = self.local.handler().error(503, Some(limit));
+        let response = self.local.refusal(503, Some(limit));
         let observed = self.observe(None);
-        let seconds = self.local.limits.retry_after_seconds.to_string();
-        // Fails only where the handler's own headers leave no room; then those are what the client gets.
-        let _ = response.set_header(b"Retry-After", seconds.as_bytes());
         self.end_with(response, Exchange::UNKNOWN, observed);
     }
 
@@ -135,7 +132,7 @@ impl<S: Socket> Connection<S> {
                 PollStep::Waiting if self.running.is_some() || self.streaming.is_some() => {
                     match self.receive(cx, true) {
                         Received::Bytes => continue,
-                        Received::Nothing => {}
+                        Received::Nothing | Received::Full(_) => {}
                         Received::End | Received::Gone => return Poll::Ready(()),
                     }
                 }
@@ -144,6 +141,10 @@ impl<S: Socket> Connection<S> {
                     Received::Nothing => {}
                     Received::End => {
                         self.last = true;
+                        continue;
+                    }
+                    Received::Full(limit) => {
+                        self.fail(503, Some(limit));
                         continue;
                     }
                     Received::Gone => return Poll::Ready(()),
@@ -226,7 +227,7 @@ impl<S: Socket> Connection<S> {
         let part = self.unsent.get_or_insert_with(|| {
             let socket = Arc::clone(self.transport.socket()) as SharedSocket;
             let peer = self.client.peer;
-            UnsentPart::new(Arc::clone(&self.local.shared.unsent), peer, socket)
+            UnsentPart::new(Arc::clone(&self.local.shared.clients), peer, socket)
         });
         part.grew_to(bytes);
         for closed in part.set(bytes, has_moved, process_millis()) {
@@ -248,9 +249,13 @@ impl<S: Socket> Connection<S> {
         let input = self
             .input
             .get_or_insert_with(|| self.local.pool.request(&self.client));
-        let decoder = &mut Rc::get_mut(input)
-            .expect("shared requests are replaced when they are")
-            .decoder;
+        let request = Rc::get_mut(input).expect("shared requests are replaced when they are");
+        if let Some(capacity) = request.decoder.large_growth()
+            && let Err(limit) = request.grow(capacity, &self.local.shared.clients.received)
+        {
+            return Received::Full(limit);
+        }
+        let decoder = &mut request.decoder;
         if ahead && decoder.buffered() >= self.local.limits.pipeline_bytes_max {
             return Received::Nothing;
         }
@@ -281,6 +286,8 @@ enum Received {
     Nothing,
     /// The client has closed its sending direction.
     End,
+    /// The memory for bodies has no room for the next bytes.
+    Full(Exceeded),
     Gone,
 }
 

@@ -136,6 +136,10 @@ impl<S: Socket> Io for TakenSocket<S> {
         self.local.limits.write_idle_millis_max
     }
 
+    fn control_frames_max(&self) -> usize {
+        self.local.limits.control_frames_max
+    }
+
     fn note_unsent(&self, bytes: usize, has_moved: bool) {
         if bytes == 0 {
             return self.forget_unsent();
@@ -147,7 +151,7 @@ impl<S: Socket> Io for TakenSocket<S> {
         }
         let part = unsent.get_or_insert_with(|| {
             let socket = Arc::clone(self.transport.socket()) as SharedSocket;
-            UnsentPart::new(Arc::clone(&self.local.shared.unsent), self.peer, socket)
+            UnsentPart::new(Arc::clone(&self.local.shared.clients), self.peer, socket)
         });
         part.grew_to(bytes);
         for closed in part.set(bytes, has_moved, process_millis()) {

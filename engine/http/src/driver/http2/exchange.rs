@@ -50,6 +50,8 @@ pub(super) enum ExchangeState {
     },
     /// The stream is its handler's.
     Tunnel(Tunnel),
+    /// The answer has failed: the stream is reset once the frames that were made of it have gone.
+    Failing,
     /// The end of the answer is among the frames, or never comes.
     Sending,
 }
@@ -254,6 +256,7 @@ impl Exchange {
             },
             ExchangeState::File { .. } => self.next_part(),
             ExchangeState::Tunnel(_) => self.run_tunnel(cx, context),
+            ExchangeState::Failing => self.reset_failed(),
             ExchangeState::Sending => match self.poll_sent(context) {
                 Poll::Ready(()) => Step::Over,
                 Poll::Pending => Step::Waiting,

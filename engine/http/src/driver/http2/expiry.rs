@@ -136,6 +136,7 @@ impl Exchange {
             ExchangeState::Collected(_)
             | ExchangeState::File { .. }
             | ExchangeState::Tunnel(_)
+            | ExchangeState::Failing
             | ExchangeState::Sending => {}
         }
         false

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use h2::RecvStream;
 
 use super::budget::BodyShare;
-use crate::codec::fault::Fault;
+use crate::codec::fault::{Exceeded, Fault};
 use crate::driver::deadlines::NEVER;
 use crate::driver::local::Local;
 use crate::request::Request;
@@ -95,6 +95,14 @@ impl Incoming {
             share.add(bytes.len());
             if let Err(fault) = self.count(bytes.len()) {
                 self.release(share.take_all());
+                return Poll::Ready(Collected::Refused(fault));
+            }
+            if let Some(capacity) = request.decoder.large_growth_by(bytes.len())
+                && let Err(limit) = request.grow(capacity, &local.shared.clients.received)
+            {
+                self.release(share.take_all());
+                let Exceeded { name, max } = limit;
+                let fault = Fault::above(503, "no memory for the body", name, max);
                 return Poll::Ready(Collected::Refused(fault));
             }
             request.decoder.add_body(&bytes);

@@ -364,7 +364,7 @@ impl<S: Socket> Http2<S> {
         let part = self.unsent.get_or_insert_with(|| {
             let socket = Arc::clone(wire.transport().socket()) as SharedSocket;
             let peer = self.context.client.peer;
-            UnsentPart::new(Arc::clone(&local.shared.unsent), peer, socket)
+            UnsentPart::new(Arc::clone(&local.shared.clients), peer, socket)
         });
         part.grew_to(bytes);
         for closed in part.set(bytes, has_moved, process_millis()) {

@@ -75,6 +75,8 @@ pub(super) struct Sent {
     is_lost: Cell<bool>,
     /// The key is among those that have moved.
     is_listed: Cell<bool>,
+    /// A [`Source::Mark`] is on its way.
+    has_mark: Cell<bool>,
 }
 
 impl Sent {
@@ -87,6 +89,7 @@ impl Sent {
             taken: Cell::new(0),
             is_lost: Cell::new(false),
             is_listed: Cell::new(false),
+            has_mark: Cell::new(false),
         })
     }
 
@@ -107,6 +110,11 @@ impl Sent {
 
     pub(super) fn is_lost(&self) -> bool {
         self.is_lost.get()
+    }
+
+    /// Reports whether frames wait: bytes, or a [`Source::Mark`] behind the head.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.pending.get() > 0 || self.has_mark.get()
     }
 
     /// The stream has been looked at.
@@ -140,6 +148,8 @@ pub(super) enum Source {
     Shared(Arc<[u8]>),
     Lent(Box<dyn AsRef<[u8]>>),
     Precomputed(Arc<Precomputed>),
+    /// No bytes: shows when the head has gone, where nothing follows it.
+    Mark,
 }
 
 impl Source {
@@ -149,6 +159,7 @@ impl Source {
             Source::Shared(bytes) => bytes,
             Source::Lent(lender) => (**lender).as_ref(),
             Source::Precomputed(response) => response.small_body(),
+            Source::Mark => &[],
         }
     }
 
@@ -157,7 +168,7 @@ impl Source {
         match self {
             Source::Bytes(bytes) => bytes.capacity(),
             Source::Lent(lender) => (**lender).as_ref().len(),
-            Source::Shared(_) | Source::Precomputed(_) => 0,
+            Source::Shared(_) | Source::Precomputed(_) | Source::Mark => 0,
         }
     }
 }
@@ -174,6 +185,7 @@ impl Piece {
     pub(super) fn new(source: Source, sent: &Rc<Sent>) -> Self {
         let held_bytes = source.held_bytes();
         sent.hold(held_bytes);
+        sent.has_mark.set(matches!(source, Source::Mark));
         sent.pending.set(sent.pending.get() + source.bytes().len());
         Self {
             source,
@@ -208,6 +220,9 @@ impl Drop for Piece {
         if lost > 0 {
             self.sent.is_lost.set(true);
             self.sent.note(lost);
+        } else if matches!(self.source, Source::Mark) {
+            self.sent.has_mark.set(false);
+            self.sent.note(0);
         }
     }
 }

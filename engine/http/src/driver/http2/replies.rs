@@ -200,8 +200,7 @@ impl Exchange {
                 if let Err(panic) = failed {
                     context.local.handler().panicked(panic_text(&*panic));
                 }
-                self.reset(Reason::INTERNAL_ERROR);
-                return Step::Over;
+                return self.fail();
             }
         };
         self.by = context.local.now_millis() + context.local.limits.stream_idle_millis_max;
@@ -229,10 +228,7 @@ impl Exchange {
         match part.file.read_at(&mut bytes, part.start + *at) {
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => return Step::Again,
             // It has become shorter, or cannot be read.
-            Ok(0) | Err(_) => {
-                self.reset(Reason::INTERNAL_ERROR);
-                return Step::Over;
-            }
+            Ok(0) | Err(_) => return self.fail(),
             Ok(len) => {
                 bytes.truncate(len);
                 *at += len as u64;
@@ -244,6 +240,27 @@ impl Exchange {
         }
         self.send_piece(Source::Bytes(bytes), is_last);
         Step::Again
+    }
+
+    /// Begins the end of an answer that cannot be whole. A reset drops the frames that wait, its head among them, so it
+    /// goes once the bytes of the body have gone. Only a head without any is followed by an empty frame, which tells
+    /// when it has gone: some clients count those.
+    fn fail(&mut self) -> Step {
+        self.state = ExchangeState::Failing;
+        self.incoming = None;
+        if self.sent.taken() == 0 && self.sent.pending() == 0 {
+            self.send_piece(Source::Mark, false);
+        }
+        Step::Again
+    }
+
+    /// Resets the stream of an answer that has failed as soon as all that was made of it has gone.
+    pub(super) fn reset_failed(&mut self) -> Step {
+        if self.sent.is_waiting() && !self.sent.is_lost() {
+            return Step::Waiting;
+        }
+        self.reset(Reason::INTERNAL_ERROR);
+        Step::Over
     }
 
     /// Ready when the client has taken all of the answer, or never will.

@@ -141,10 +141,7 @@ impl Exchange {
         let handler = local.handler();
         let observed = handler.observe(context.client.peer, None);
         self.observed = observed.map(PendingOutcome::new);
-        let mut response = handler.error(503, Some(limit));
-        let seconds = local.limits.retry_after_seconds.to_string();
-        // Fails only where the handler's own headers leave no room; then those are what the client gets.
-        let _ = response.set_header(b"Retry-After", seconds.as_bytes());
+        let mut response = local.refusal(503, Some(limit));
         response.close();
         self.reply(Reply::Response(response), context);
     }
@@ -174,7 +171,7 @@ impl Exchange {
                     Answer::Now(handler.error(500, None))
                 })
             }
-            _ => Answer::Now(handler.error(fault.status, fault.limit)),
+            _ => Answer::Now(context.local.refusal(fault.status, fault.limit)),
         };
         self.incoming = None;
         self.by = context.local.now_millis() + context.local.limits.handler_millis_max;
@@ -203,7 +200,9 @@ impl Exchange {
     fn unread_bytes(&self) -> usize {
         match &self.state {
             ExchangeState::Sending => self.sent.held_bytes(),
-            ExchangeState::Streaming(_) => self.sent.held_bytes().saturating_sub(2 * AHEAD_BYTES),
+            ExchangeState::Streaming(_) | ExchangeState::Failing => {
+                self.sent.held_bytes().saturating_sub(2 * AHEAD_BYTES)
+            }
             _ => 0,
         }
     }

@@ -233,6 +233,10 @@ impl Io for TunnelSocket {
         self.local.limits.write_idle_millis_max
     }
 
+    fn control_frames_max(&self) -> usize {
+        self.local.limits.control_frames_max
+    }
+
     /// The connection counts it, with all else that waits for the client.
     fn note_unsent(&self, bytes: usize, _has_moved: bool) {
         self.share.set(bytes);

@@ -15,16 +15,19 @@ use crate::answer::ClosedUnread;
 use crate::driver::runtime::SharedSocket;
 use crate::limits::Limits;
 use crate::peer::Peer;
+use crate::received::ReceivedBytes;
 
 /// Less than this is not counted: the kernel's own buffers are larger.
 pub(in crate::driver) const COUNTED_BYTES_MIN: usize = 4 * 1024;
 
-/// The unsent bytes of all connections of a server, shared by its workers.
+/// The memory that the clients of a server have it keep, shared by its workers: what they have not read, and what they
+/// have sent.
 #[derive(Debug)]
-pub struct UnsentBytes {
+pub struct ClientBytes {
     bytes_max: usize,
     client_bytes_max: usize,
     counts: Mutex<Counts>,
+    pub(in crate::driver) received: Arc<ReceivedBytes>,
 }
 
 #[derive(Default)]
@@ -52,14 +55,15 @@ struct Waiting {
     socket: SharedSocket,
 }
 
-impl UnsentBytes {
+impl ClientBytes {
     /// Returns counters with the limits of a server.
-    pub fn new(limits: &Limits) -> Arc<UnsentBytes> {
+    pub fn new(limits: &Limits) -> Arc<ClientBytes> {
         let bytes_max = limits.unsent_bytes_max();
-        Arc::new(UnsentBytes {
+        Arc::new(ClientBytes {
             bytes_max,
             client_bytes_max: limits.unsent_bytes_per_client_max(),
             counts: Mutex::default(),
+            received: ReceivedBytes::new(limits),
         })
     }
 
@@ -121,7 +125,7 @@ impl Counts {
 
 /// The part of one connection in the counts; it ends with the connection, or when everything has been sent.
 pub(in crate::driver) struct UnsentPart {
-    of: Arc<UnsentBytes>,
+    of: Arc<ClientBytes>,
     key: usize,
     /// The most bytes that the connection has held.
     bytes: usize,
@@ -130,7 +134,7 @@ pub(in crate::driver) struct UnsentPart {
 impl UnsentPart {
     /// Begins to count a connection.
     pub(in crate::driver) fn new(
-        of: Arc<UnsentBytes>,
+        of: Arc<ClientBytes>,
         peer: Peer,
         socket: SharedSocket,
     ) -> UnsentPart {

@@ -99,6 +99,22 @@ fn bodies_reach_their_handlers() {
 }
 
 #[test]
+fn a_body_without_room_is_refused() {
+    let limits = Limits {
+        received_bytes_max: 300_000,
+        received_bytes_per_client_max: 300_000,
+        ..Limits::default()
+    };
+    let (server, _) = uploads(limits);
+    let mut client = Client::new(&server);
+    assert_eq!(client.post("/length", &[b'a'; 200_000]).text(), "200000");
+    let refused = client.post("/length", &[b'a'; 900_000]);
+    assert_eq!(refused.status, 503);
+    assert_eq!(client.post("/length", &[b'a'; 200_000]).text(), "200000");
+    assert_eq!(client.post("/length", &[b'a'; 60_000]).text(), "60000");
+}
+
+#[test]
 fn bodies_are_held_to_their_limits() {
     let limits = Limits {
         body_bytes_max: 1000,
@@ -303,6 +319,7 @@ fn downloads(limits: Limits) -> (Server, Arc<AtomicUsize>) {
                 "/stream" => count(100, false),
                 "/endless" => count(usize::MAX, false),
                 "/fails" => count(1, true),
+                "/fails-at-once" => count(0, true),
                 "/silent" => Body::Stream(Box::new(Silent)),
                 "/shared" => Body::Shared(Arc::clone(&shared)),
                 "/lent" => Body::Lent(Box::new(shared.to_vec())),
@@ -337,6 +354,31 @@ fn answers_of_any_size_and_kind() {
 }
 
 #[test]
+fn a_stream_that_fails_is_reset_behind_what_it_gave() {
+    let (server, _) = downloads(Limits::default());
+    let mut client = Client::new(&server);
+    for (path, bytes) in [("/fails", 16 * 1024), ("/fails-at-once", 0)] {
+        let (response, _) = client.send(get(path), true);
+        let (status, received, error) = client.wait(async {
+            let response = response.await.unwrap();
+            let status = response.status();
+            let mut stream = response.into_body();
+            let mut received = 0;
+            loop {
+                match stream.data().await {
+                    Some(Ok(data)) => received += data.len(),
+                    Some(Err(error)) => break (status, received, error),
+                    None => panic!("{path} is whole"),
+                }
+            }
+        });
+        assert_eq!((status.as_u16(), received), (200, bytes), "{path}");
+        assert_eq!(error.reason(), Some(Reason::INTERNAL_ERROR), "{path}");
+    }
+    assert_eq!(client.get("/").text(), "fine");
+}
+
+#[test]
 fn a_client_that_does_not_read_stops_its_stream() {
     let (server, asked) = downloads(Limits::default());
     let mut builder = h2::client::Builder::new();
@@ -361,7 +403,7 @@ fn a_window_of_zero_has_its_time() {
     let mut builder = h2::client::Builder::new();
     builder.initial_window_size(0);
     let mut client = Client::with(&server, &mut builder);
-    for path in ["/", "/shared", "/file", "/endless"] {
+    for path in ["/", "/shared", "/file", "/endless", "/fails"] {
         let (response, _) = client.send(get(path), true);
         let answered = client.wait(async {
             let mut stream = response.await?.into_body();

@@ -14,7 +14,7 @@ use std::time::Duration;
 use common::*;
 use sampan_client::certificates::{Identity, Secured, connect, trusting};
 use sampan_http::{
-    Accepting, Acceptor, Answer, Limits, Parking, Proxies, Request, Tls, UnsentBytes, WorkerHandle,
+    Accepting, Acceptor, Answer, ClientBytes, Limits, Parking, Proxies, Request, Tls, WorkerHandle,
     Workers,
 };
 
@@ -36,7 +36,7 @@ impl Crew {
     fn start_with(limits: Limits, change: impl FnOnce(Acceptor) -> Acceptor) -> Self {
         let limits = Arc::new(limits);
         let parking = Arc::new(Parking::new().unwrap());
-        let unsent = UnsentBytes::new(&limits);
+        let unsent = ClientBytes::new(&limits);
         let is_free = Arc::<AtomicBool>::default();
         let start = |number: usize| {
             let (handle, worker) = sampan_http::worker_sharing(

@@ -4,7 +4,7 @@
 //! speed at which they could be copied. Most strings are ASCII and lie in one piece behind two words that say so.
 
 use crate::vm::probe::Probe;
-use crate::vm::sys::{Cx, Thrown, Val, address, tag};
+use crate::vm::sys::{Cx, RawValue, Thrown, Val, address, tag};
 use rquickjs::qjs;
 
 /// Says that strings lie where they are expected.
@@ -13,6 +13,9 @@ pub(crate) struct TextLayout {
     /// The start of the characters: behind the length, a word about kind and hash, and what else there is.
     header_bytes: usize,
 }
+
+/// The longest string of [`TextLayout::short_ascii_of`].
+const SHORT_BYTES_MAX: usize = 1024;
 
 /// No header is longer.
 const HEADER_BYTES_MAX: usize = 64;
@@ -85,14 +88,14 @@ impl TextLayout {
     /// The characters of a string that keeps them itself, each as one byte (U+0000 to U+00FF). They last as long as the
     /// string.
     #[inline]
-    fn narrow(self, value: &Val) -> Option<&[u8]> {
-        if tag(value.raw()) != qjs::JS_TAG_STRING {
+    fn narrow(self, value: RawValue<'_>) -> Option<&[u8]> {
+        if tag(value) != qjs::JS_TAG_STRING {
             return None;
         }
         // SAFETY: a string has this header, and so many bytes behind it if it says that they are narrow and its own
         // (`find`). It is alive and does not change as long as it is held.
         unsafe {
-            let start = address(value.raw()).cast::<u8>();
+            let start = address(value).cast::<u8>();
             let [length, kind] = start.cast::<[u32; 2]>().read();
             if length & WIDE != 0 || kind & ELSEWHERE != 0 {
                 return None;
@@ -105,20 +108,36 @@ impl TextLayout {
     /// The bytes of a string that is ASCII and keeps them itself.
     #[inline]
     pub(crate) fn ascii(self, value: &Val) -> Option<&[u8]> {
+        self.ascii_of(value.raw())
+    }
+
+    /// The bytes of a value that is such a string.
+    #[inline]
+    pub(crate) fn ascii_of(self, value: RawValue<'_>) -> Option<&[u8]> {
         // SAFETY: the bytes are those of a string, behind its header, which has eight bytes or more (`header_bytes`).
         self.narrow(value)
+            .filter(|bytes| unsafe { is_ascii(bytes) })
+    }
+
+    /// Returns the bytes of a value that is such a string of at most [`SHORT_BYTES_MAX`] bytes: others are not read.
+    #[inline]
+    pub(crate) fn short_ascii_of(self, value: RawValue<'_>) -> Option<&[u8]> {
+        let is_short = |bytes: &&[u8]| bytes.len() <= SHORT_BYTES_MAX;
+        // SAFETY: the bytes are those of a string, behind its header, which has eight bytes or more (`header_bytes`).
+        self.narrow(value)
+            .filter(is_short)
             .filter(|bytes| unsafe { is_ascii(bytes) })
     }
 
     /// Returns the length of a string that has one byte for each character and keeps them itself.
     #[inline]
     pub(crate) fn length(self, value: &Val) -> Option<usize> {
-        self.narrow(value).map(<[u8]>::len)
+        self.narrow(value.raw()).map(<[u8]>::len)
     }
 
     /// Returns the bytes of a string that was ASCII before, as strings do not change.
     pub(crate) fn still_ascii(self, value: &Val) -> &[u8] {
-        self.narrow(value).unwrap_or_default()
+        self.narrow(value.raw()).unwrap_or_default()
     }
 }
 

@@ -93,27 +93,44 @@ impl<'a> HandleList<'a> {
     ) -> Option<Handle> {
         // SAFETY: the reference ends in this function, which runs no script (see `values`). The value is alive: it is
         // our own, or no script has run since it was found.
-        let (values, value) = unsafe {
-            let values = &mut *self.values.get();
-            let value = RawValue::from_js(*values.get(it.number())?);
-            (values, value)
+        let value = unsafe {
+            let values = &*self.values.get();
+            RawValue::from_js(*values.get(it.number())?)
         };
         let found = find(value)?;
         // SAFETY: the caller promises that it is alive now.
         let is_missing = is_undefined(unsafe { RawValue::from_js(found) });
-        let end = values.len();
         if is_missing {
             return Some(NOTHING);
         }
+        // SAFETY: the caller promises that it stays alive.
+        unsafe { self.push_borrowed(found) }.then(|| Handle::new(self.len() as u32 - 1))
+    }
+
+    /// Adds a value that is not our own. False if there is no room.
+    ///
+    /// # Safety
+    /// The value must stay alive until script runs or its handle is released.
+    #[inline(always)]
+    pub(super) unsafe fn push_borrowed(&self, value: qjs::JSValue) -> bool {
+        // SAFETY: the reference ends in this function, which runs no script (see `values`).
+        let values = unsafe { &mut *self.values.get() };
+        let end = values.len();
         if end == values.capacity() {
-            return None;
+            return false;
         }
         // SAFETY: there is room for it.
         unsafe {
-            values.as_mut_ptr().add(end).write(found);
+            values.as_mut_ptr().add(end).write(value);
             values.set_len(end + 1);
         }
-        Some(Handle::new(end as u32))
+        true
+    }
+
+    /// Reports whether values behind the first `count` have become our own, because script may have run.
+    #[inline]
+    pub(super) fn owns_beyond(&self, count: usize) -> bool {
+        self.owned.get() > count
     }
 
     /// A handle for a value, which may be nothing.

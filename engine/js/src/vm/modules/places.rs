@@ -3,6 +3,7 @@
 use super::resolve;
 use crate::vm::isolate::Core;
 use crate::vm::source_text::{Awaits, import_line, top_level_awaits};
+use sampan_host::names::hint;
 use sampan_host::{Error, ErrorKind, Place};
 use sampan_js_modules::Asked;
 
@@ -21,7 +22,12 @@ pub(super) fn import_place(core: &Core, base: &str, name: &str) -> Option<Place>
 }
 
 /// An error about a name that a module does not export, at the line that imports it; QuickJS tells only the two names.
-pub(super) fn missing_export(core: &Core, message: &str) -> Option<Error> {
+/// `own` gives the names that the module `sampan` exports.
+pub(super) fn missing_export(
+    core: &Core,
+    message: &str,
+    own: impl FnOnce() -> Vec<String>,
+) -> Option<Error> {
     let (_, rest) = message.split_once("Could not find export '")?;
     let (name, rest) = rest.split_once("' in module '")?;
     let module = rest.strip_suffix('\'')?;
@@ -36,7 +42,11 @@ pub(super) fn missing_export(core: &Core, message: &str) -> Option<Error> {
             line,
         })
     });
-    let text = format!("cannot import \"{name}\": {module} has no export of that name");
+    let hint = match module {
+        "sampan" => hint(name, own().iter().map(String::as_str)),
+        _ => String::new(),
+    };
+    let text = format!("cannot import \"{name}\": {module} has no export of that name{hint}");
     Some(Error::new(ErrorKind::Load, text).at(place))
 }
 

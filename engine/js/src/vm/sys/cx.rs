@@ -388,6 +388,6 @@ unsafe extern "C" fn resize_block(
     block: *mut std::ffi::c_void,
     size: qjs::size_t,
 ) -> *mut std::ffi::c_void {
-    // SAFETY: passed on.
+    // SAFETY: QuickJS calls this with its runtime and a block of that runtime, as `js_realloc_rt` needs.
     unsafe { qjs::js_realloc_rt(runtime, block, size) }
 }

@@ -19,6 +19,7 @@
   // where the request began, so it has the script's line.
   function failure(cause, error = new TypeError()) {
     if (cause?.code === "cancelled") return cause;
+    if (cause?.name === "InternalError" && cause.message === "out of memory") outgrown(cause);
     set(error, "message", `fetch failed: ${cause?.message}`);
     set(error, "cause", cause);
     for (const name of ["code", "status"]) {
@@ -26,6 +27,13 @@
       if (value !== undefined) set(error, name, value);
     }
     return error;
+  }
+
+  // What a piece of an answer failed with for which the isolate has no memory is told as in Lua.
+  function outgrown(cause) {
+    set(cause, "message", "the answer needs more memory than memory_bytes_max leaves: read it as a stream");
+    set(cause, "code", "fetch_too_large");
+    set(cause, "status", 502);
   }
 
   const set = (error, name, value) => p.defineProperty(error, name, { value, writable: true, configurable: true });

@@ -21,7 +21,7 @@ pub(crate) unsafe fn arguments(
         Some(class) => Some(unsafe { this(state, row, class) }?),
         None => None,
     };
-    // SAFETY: looks at the stack.
+    // SAFETY: `has_colon` compares values raw, which raises nothing; the caller has made room.
     if !row.owner.is_class && unsafe { has_colon(state) } {
         let name = row.name();
         let text = format!("{name}: write {name}(...) with a dot, not with a colon");
@@ -34,7 +34,7 @@ pub(crate) unsafe fn arguments(
 
 /// The object that a method is called on.
 unsafe fn this(state: State, row: BoundRow, class: &'static Class) -> Result<Object, Error> {
-    // SAFETY: the caller has made room.
+    // SAFETY: `objects::at` reads raw and raises nothing; the caller has made room for what it pushes.
     match unsafe { objects::at(state, 1) } {
         Some(object) if object.class() == class => objects::check(object),
         _ => {
@@ -58,7 +58,7 @@ unsafe fn has_colon(state: State) -> bool {
 
 /// Reads a value as an argument of [`Type::Message`].
 pub(super) unsafe fn message(state: State, at: c_int) -> Result<Value, Error> {
-    // SAFETY: the caller has made room.
+    // SAFETY: the argument stays on the stack while it is read, and the caller has made room (`make_room`).
     unsafe {
         match lua_type(state, at) {
             LUA_TSTRING => value::read(state, at),
@@ -71,7 +71,7 @@ unsafe fn read_arguments(state: State, row: BoundRow) -> Result<Args, Error> {
     let function = row.function;
     let before = row.before();
     let request = if row.is_of_request() {
-        // SAFETY: reads only.
+        // SAFETY: `view_at` reads argument 1 raw and raises nothing; the caller has made room (`make_room`).
         Some(unsafe { object::view_at(state, 1) }?)
     } else {
         None
@@ -80,7 +80,7 @@ unsafe fn read_arguments(state: State, row: BoundRow) -> Result<Args, Error> {
     let given = (unsafe { lua_gettop(state) } as usize).saturating_sub(before);
     if given > function.params.len() && function.declares() {
         let first = before + function.params.len() + 1;
-        // SAFETY: looks at the stack.
+        // SAFETY: the type of a value is only looked at, also of one that is not there.
         let is_given = |at: usize| unsafe { lua_type(state, at as c_int) } != LUA_TNIL;
         if (first..=before + given).any(is_given) {
             return Err(Args::too_many(&WORDS, row.owner, function));
@@ -89,12 +89,12 @@ unsafe fn read_arguments(state: State, row: BoundRow) -> Result<Args, Error> {
     let mut values = Vec::with_capacity(function.params.len());
     for (index, param) in function.params.iter().enumerate().take(given) {
         let at = (index + before) as c_int + 1;
-        // SAFETY: looks at the stack.
+        // SAFETY: the type of an argument is only looked at.
         let is_function = unsafe { lua_type(state, at) } == LUA_TFUNCTION;
         if is_function && param.optional && function.kind.is_around_function() {
             break;
         }
-        // SAFETY: room was made by the caller.
+        // SAFETY: the argument stays on the stack while it is read, and the caller has made room (`make_room`).
         let value = unsafe {
             match param.ty {
                 Type::Json => json_write::text(state, at),
@@ -121,7 +121,7 @@ unsafe fn read_arguments(state: State, row: BoundRow) -> Result<Args, Error> {
         })?);
     }
     let args = Args::check_in(&WORDS, row.owner, function, values, |index| {
-        // SAFETY: looks at the stack.
+        // SAFETY: the type of a value is only looked at, also of one that is not there.
         match unsafe { lua_type(state, (index + before) as c_int + 1) } {
             LUA_TLIGHTUSERDATA => "app.null",
             _ => "nil",

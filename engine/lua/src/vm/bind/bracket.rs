@@ -79,7 +79,7 @@ pub(crate) unsafe extern "C-unwind" fn note_open(state: State) -> c_int {
 
 /// The `leave` of a bracket: called with what `enter` returned and whether the function succeeded.
 pub(crate) unsafe extern "C-unwind" fn call_leave(state: State) -> c_int {
-    // SAFETY: two stages.
+    // SAFETY: the body runs within `called_by`; `give_result` moves what it gives into the isolate before it may raise.
     unsafe {
         make_room(state);
         let result = called_by(state, || {
@@ -185,7 +185,7 @@ pub(crate) unsafe extern "C-unwind" fn call_leave_later(state: State) -> c_int {
 
 /// `host.check_yield()`: raises if the running coroutine is a handler's, or would leave a bracket that is open in it.
 pub(crate) unsafe extern "C-unwind" fn check_yield(state: State) -> c_int {
-    // SAFETY: two stages.
+    // SAFETY: the borrow ends within `guard`, and the error is moved into the isolate before it is raised.
     unsafe {
         let core = current();
         let checked = guard(|| {

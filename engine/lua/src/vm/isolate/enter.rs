@@ -115,7 +115,7 @@ unsafe extern "C-unwind" fn call_data(state: State) -> c_int {
 
 /// Makes the registry entry that `protected` uses. Called once, under protection.
 pub(crate) unsafe fn anchor_entry(state: State) -> c_int {
-    // SAFETY: under protection.
+    // SAFETY: the caller runs under protection, and nothing on this frame has a destructor that an error would skip.
     unsafe {
         lua_pushcfunction(state, call_data);
         luaL_ref(state, LUA_REGISTRYINDEX)

@@ -7,6 +7,9 @@
 //!   lua-mediator lua-moses lua-say
 //! for archive in *.orig.tar.gz; do tar xzf $archive; done
 //! ```
+//!
+//! The cases that count are those that pass in LuaJIT alone, without the server. One that fails there too tells nothing
+//! about the isolate: it may expect another version of Lua, for example.
 
 use super::{LIBRARIES, collect, rocks};
 use crate::support::{get, load_files};
@@ -27,6 +30,10 @@ struct OwnSpecs {
     /// The cases among them that cannot pass: they open files, start programs, use `dofile` or collect garbage.
     failing: usize,
 }
+
+/// The cases of all rocks that pass in an isolate. Written beside the counts of the rocks, so that a case that moves
+/// from `cases` to `failing` shows in two places.
+const PASSED: usize = 895;
 
 const OWN_SPECS: [OwnSpecs; 9] = [
     OwnSpecs {
@@ -144,6 +151,7 @@ fn specs_of_other_rocks() {
     }
     let told = format!("{passed} of {all} cases of other rocks pass");
     assert!(surprises.is_empty(), "{told}\n{}", surprises.join("\n"));
+    assert_eq!(passed, PASSED, "{told}");
     let _ = writeln!(std::io::stderr(), "{told}");
 }
 

@@ -1,5 +1,6 @@
 //! The files that are watched, and what their changes mean.
 
+use sampan_project::files::{MIGRATIONS, SHARED};
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
@@ -17,9 +18,6 @@ pub(in crate::dev) const NOT_SERVED: &[&str] = &["node_modules", "target", "test
 const SCRIPTS: [&str; 10] = [
     "lua", "js", "mjs", "cjs", "jsx", "ts", "mts", "tsx", "json", "toml",
 ];
-/// The folders all of whose files matter.
-const FOLDERS: [&str; 3] = ["templates", "locales", "migrations"];
-
 /// The changes since the last look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Changes {
@@ -138,7 +136,9 @@ impl Watched {
             return;
         }
         // A folder that has gone tells no more than its name.
-        let is_loaded = parts.first().is_some_and(|first| FOLDERS.contains(first));
+        let is_loaded = parts
+            .first()
+            .is_some_and(|first| SHARED.contains(first) || *first == MIGRATIONS);
         changes.project |= is_loaded || SCRIPTS.contains(&ending);
     }
 }

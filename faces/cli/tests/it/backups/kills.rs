@@ -1,15 +1,21 @@
 //! Servers that are killed at any moment: all that was answered and copied is restored, and no commit by half.
 
 use super::BackupScene;
+use super::bucket::Bucket;
+use super::s3::scene;
 
-/// The number of kills, unless the environment says another.
+/// The number of kills, unless `SAMPAN_TEST_BACKUP_KILLS` says another.
 const KILLS: u64 = 30;
+/// The number of kills of a server that copies to a bucket, unless the same variable says another.
+const BUCKET_KILLS: u64 = 8;
 
-#[test]
-fn kills_at_any_moment_lose_nothing_that_was_copied() {
+fn kills(usual: u64) -> u64 {
     let kills = std::env::var("SAMPAN_TEST_BACKUP_KILLS").ok();
-    let kills = kills.map_or(KILLS, |kills| kills.parse().expect("a number"));
-    let mut scene = BackupScene::new("");
+    kills.map_or(usual, |kills| kills.parse().expect("a number"))
+}
+
+/// Kills a server so many times. `has_copy` tells whether a copy has been begun.
+fn survives(kills: u64, scene: &mut BackupScene, has_copy: impl Fn(&BackupScene) -> bool) {
     let mut seed = 11_u64;
     let mut before = 0;
     for _ in 0..kills {
@@ -23,10 +29,7 @@ fn kills_at_any_moment_lose_nothing_that_was_copied() {
         }
         process.signal("KILL");
         process.end();
-        let has_copy = super::objects(&scene.copy)
-            .iter()
-            .any(|path| path.ends_with("end"));
-        if !has_copy {
+        if !has_copy(scene) {
             continue;
         }
         let (time, restored) = scene.restore(&[]);
@@ -49,4 +52,22 @@ fn kills_at_any_moment_lose_nothing_that_was_copied() {
     process.signal("TERM");
     process.end();
     assert_eq!(scene.restore(&[]).1, scene.next);
+}
+
+#[test]
+fn kills_at_any_moment_lose_nothing_that_was_copied() {
+    let mut scene = BackupScene::new("");
+    survives(kills(KILLS), &mut scene, |scene| {
+        let objects = super::objects(&scene.copy);
+        objects.iter().any(|path| path.ends_with("end"))
+    });
+}
+
+#[test]
+fn kills_at_any_moment_lose_nothing_that_is_in_a_bucket() {
+    let bucket = Bucket::start();
+    let mut scene = scene(&bucket);
+    survives(kills(BUCKET_KILLS), &mut scene, |_| {
+        bucket.names().iter().any(|name| name.ends_with("/end"))
+    });
 }

@@ -5,7 +5,7 @@ use super::{BackupScene, run};
 use sampan_testkit::wait;
 
 /// A project whose copy is in a bucket.
-fn scene(bucket: &Bucket) -> BackupScene {
+pub(super) fn scene(bucket: &Bucket) -> BackupScene {
     BackupScene::at(
         "s3://copies/shop/one",
         &format!(

@@ -67,6 +67,23 @@ fn a_pipe_is_read_with_its_commands() {
 }
 
 #[test]
+fn quit_and_exit_end_a_pipe() {
+    let scratch = project();
+    let folder = scratch.file("");
+    for end in ["quit", "exit;", " quit ;", ".quit"] {
+        let text = format!("SELECT 1;\n{end}\nSELECT 2;\n");
+        let (code, out, errors) = piped(&["db", &folder, "--mode", "csv"], &text);
+        assert_eq!((code, out.as_str()), (0, "1\n1\n"), "{end}: {errors}");
+        let (code, out, errors) = piped(&["db", &folder], &format!("{end}\n"));
+        assert_eq!((code, out.as_str()), (0, ""), "{end}: {errors}");
+    }
+    // Within a statement the word is a name.
+    let text = "SELECT 1 AS\nquit\n, 2 AS b;";
+    let (code, out, errors) = piped(&["db", &folder, "--mode", "csv"], text);
+    assert_eq!((code, out.as_str()), (0, "quit,b\n1,2\n"), "{errors}");
+}
+
+#[test]
 fn faults_name_the_sql_and_the_place() {
     let scratch = project();
     let folder = scratch.file("");

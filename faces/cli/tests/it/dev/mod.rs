@@ -1,6 +1,7 @@
 //! `sampan dev`: what is saved is served, pages hear of it, and errors are shown where one looks.
 
 mod errors;
+mod https;
 mod life;
 mod mails;
 mod previews;

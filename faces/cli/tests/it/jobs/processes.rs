@@ -14,6 +14,7 @@ app.on_start(function()
   db.exec("CREATE TABLE IF NOT EXISTS added (n INTEGER PRIMARY KEY)")
   db.exec("CREATE TABLE IF NOT EXISTS runs (n INTEGER, attempt INTEGER, what TEXT)")
   db.exec("CREATE TABLE IF NOT EXISTS released (attempt INTEGER)")
+  db.exec("CREATE TABLE IF NOT EXISTS ends (id INTEGER)")
 end)
 
 app.job("count", { attempts = 100, backoff = 0 }, function(n, job)
@@ -34,6 +35,45 @@ app.post("/add/:n", function(req)
     end
   end)
 end)
+-- Jobs that fail and are scheduled again, write progress, wait for a time, and are cancelled.
+app.job("flaky", { attempts = 100, backoff = 0 }, function(n, job)
+  if job.attempt == 1 then error("not yet") end
+  db.exec("INSERT INTO runs VALUES (?, ?, 'ran')", { n, job.attempt })
+end)
+app.job("told", { attempts = 100, backoff = 0 }, function(n, job)
+  job:progress(50, "half")
+  db.exec("INSERT INTO runs VALUES (?, ?, 'ran')", { n, job.attempt })
+end)
+app.job("dozing", { attempts = 100, backoff = 0 }, function() time.sleep(0.1) end)
+app.post("/mixed/:n", function(req)
+  local n = tonumber(req.params.n)
+  db.batch(function()
+    for at = n * 10, n * 10 + 9 do
+      db.exec("INSERT INTO added VALUES (?)", { at })
+      if at % 3 == 0 then
+        app.enqueue("flaky", at)
+      elseif at % 3 == 1 then
+        app.enqueue("told", at)
+      else
+        app.enqueue("count", at, { delay = 0.2 })
+      end
+    end
+    app.enqueue("dozing", n)
+    app.enqueue("dozing", n, { delay = "1 h" })
+    db.exec([[CREATE TRIGGER IF NOT EXISTS noted AFTER UPDATE OF state ON _sampan_jobs
+      WHEN NEW.state IN ('done', 'dead', 'cancelled') BEGIN INSERT INTO ends VALUES (NEW.id); END]])
+  end)
+end)
+app.post("/cancel", function()
+  local rows = db.query([[SELECT id FROM _sampan_jobs
+    WHERE name = 'dozing' AND state IN ('ready', 'scheduled', 'running')]])
+  for _, row in ipairs(rows) do app.cancel_job(row.id) end
+end)
+app.get("/ends", function()
+  return db.one([[SELECT count(*) AS ends, count(DISTINCT id) AS ended,
+    (SELECT count(*) FROM _sampan_jobs) AS jobs FROM ends]])
+end)
+
 app.job("report", { attempts = 100, backoff = 0 }, function(batch, job)
   db.exec("INSERT INTO runs VALUES (?, ?, 'report ' || ?)", { batch.args, job.attempt, batch.done })
 end)
@@ -60,8 +100,8 @@ app.get("/counts", function()
   return db.one([[SELECT (SELECT count(*) FROM added) AS added,
     (SELECT count(DISTINCT n) FROM runs WHERE what = 'ran') AS ran,
     (SELECT count(*) FROM runs WHERE what = 'ran') AS runs,
-    (SELECT count(*) FROM _sampan_jobs WHERE state = 'done' AND name <> 'report') AS done,
-    (SELECT count(*) FROM _sampan_jobs WHERE state <> 'done') AS left]])
+    (SELECT count(*) FROM _sampan_jobs WHERE state = 'done' AND name NOT IN ('report', 'dozing')) AS done,
+    (SELECT count(*) FROM _sampan_jobs WHERE state NOT IN ('done', 'cancelled')) AS left]])
 end)
 app.get("/begun/:attempt", function(req)
   return { count = #db.query("SELECT 1 FROM runs WHERE what = 'begun' AND attempt = ?", { tonumber(req.params.attempt) }) }
@@ -102,9 +142,13 @@ fn kills_under_load_lose_no_job_and_end_none_twice() {
         let process = start(&scratch);
         // The more cycles, the more jobs of the ones before are among them.
         for _ in 0..10 {
-            ask(&process, "POST", &format!("/add/{next}"));
-            ask(&process, "POST", &format!("/batch/{}", next + 1));
-            next += 2;
+            ask(&process, "POST", &format!("/mixed/{next}"));
+            ask(&process, "POST", &format!("/add/{}", next + 1));
+            ask(&process, "POST", &format!("/batch/{}", next + 2));
+            next += 3;
+        }
+        if cycle % 3 == 1 {
+            ask(&process, "POST", "/cancel");
         }
         if cycle % 2 == 0 {
             let so_far = count(&ask(&process, "GET", "/counts"), "done");
@@ -116,6 +160,7 @@ fn kills_under_load_lose_no_job_and_end_none_twice() {
         process.end();
     }
     let process = start(&scratch);
+    ask(&process, "POST", "/cancel");
     let counts = all_ended(&process);
     let added = count(&counts, "added");
     assert_eq!(added, next * 10, "{counts}");
@@ -125,11 +170,17 @@ fn kills_under_load_lose_no_job_and_end_none_twice() {
     for name in ["ran", "reports"] {
         assert_eq!(
             count(&reports, name),
-            next / 2,
+            next / 3,
             "one for each batch: {reports}"
         );
     }
     assert_eq!(count(&reports, "left"), 0, "{reports}");
+    let ends = ask(&process, "GET", "/ends");
+    let jobs = count(&ends, "jobs");
+    assert_eq!(jobs, next * 10 + next, "{ends}");
+    for name in ["ends", "ended"] {
+        assert_eq!(count(&ends, name), jobs, "one end for each job: {ends}");
+    }
 }
 
 #[test]
@@ -234,15 +285,31 @@ fn an_app_without_jobs_has_no_table_and_no_thread() {
         3,
         "two with isolates and the keeper"
     );
+    // A thread that has just begun has the priority of its process.
+    wait::until("the low priority", || {
+        let of_jobs = |(name, _): &(String, i32)| name.starts_with("sampan-b");
+        let nices = threads(&process).into_iter().filter(of_jobs);
+        let low = nices.filter(|(_, nice)| *nice >= 10);
+        low.count() == 2
+    });
 }
 
 /// Returns the number of threads that a process has for jobs.
 fn threads_for_jobs(process: &Process) -> usize {
-    let tasks = format!("/proc/{}/task", process.id());
-    let names = std::fs::read_dir(tasks)
-        .expect("a process")
-        .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
-    names
-        .filter(|name| name.starts_with("sampan-b") || name.starts_with("sampan-keeper"))
+    let all = threads(process).into_iter();
+    all.filter(|(name, _)| name.starts_with("sampan-b") || name.starts_with("sampan-keeper"))
         .count()
+}
+
+/// Returns the name and the nice value of each thread of a process.
+fn threads(process: &Process) -> Vec<(String, i32)> {
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", process.id())).expect("a process");
+    let stats =
+        tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("stat")).ok());
+    let found = stats.filter_map(|stat| {
+        let (name, rest) = stat.split_once('(')?.1.split_once(") ")?;
+        // The 19th field, as proc_pid_stat(5) counts.
+        Some((name.to_owned(), rest.split(' ').nth(16)?.parse().ok()?))
+    });
+    found.collect()
 }

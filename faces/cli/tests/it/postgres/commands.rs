@@ -1,7 +1,7 @@
 //! Commands beside a server, on an app whose database is on PostgreSQL.
 
 use super::serving::{project, serve};
-use crate::commands::command::{fails, run};
+use crate::commands::command::{fails, run, sampan};
 use crate::support::Process;
 use sampan_client::postgres::PostgresServer;
 
@@ -88,4 +88,39 @@ fn an_outage_is_an_error_and_its_end_is_none() {
     log.until("ERROR database: topics: no messages of other processes: ");
     server.resume();
     log.until("INFO database: topics: messages of other processes come again");
+}
+
+#[test]
+fn slow_statements_are_told_with_their_plans() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    let app = r#"
+        local app = require "sampan"
+        app.get("/slow", function()
+          app.db.query("SELECT pg_sleep(0.05), title FROM notes WHERE id = :id OR id = :id + 1;", { id = 1 })
+          app.db.query("SELECT pg_sleep(0.05)")
+          return "slow"
+        end)
+    "#;
+    let scratch = project("app.lua", app);
+    let settings = "[dev]\nslow_query = '1ms'\n";
+    std::fs::write(scratch.path().join("sampan.toml"), settings).expect("a file");
+    let database = server.database();
+    let mut dev = sampan(&["dev", &scratch.file("app.lua"), "--listen", "127.0.0.1:0"]);
+    dev.args(["--workers", "1", "--db", &server.url(&database)]);
+    let mut process = Process::start(&mut dev);
+    let log = process.read_errors();
+    server.psql(&database, "INSERT INTO notes (title) VALUES ('a')");
+    let mut client = process.client();
+    let answer = client.ask("GET", "/slow", &[], "").expect("an answer");
+    assert_eq!(answer.text(), "slow");
+    // The second is reported behind the plan of the first.
+    log.until("SELECT pg_sleep(0.05)\n");
+    log.until("Result  (cost=");
+    process.signal("TERM");
+    assert_eq!(process.status(), Some(0));
+    let log = log.join().expect("text");
+    assert!(log.contains("Bitmap Index Scan on notes_pkey"), "{log}");
+    assert!(!log.contains("no plan"), "{log}");
 }

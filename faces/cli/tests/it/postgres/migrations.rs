@@ -4,6 +4,8 @@ use super::serving::project;
 use crate::commands::command::{fails, run, sampan};
 use crate::support::Scratch;
 use sampan_client::postgres::PostgresServer;
+use std::process::{Output, Stdio};
+use std::thread;
 
 const APP: &str = "local app = require \"sampan\"\napp.get(\"/\", function() return \"ok\" end)";
 
@@ -185,6 +187,171 @@ fn two_processes_apply_each_file_once() {
         server.psql(&database, "SELECT count(*) FROM _sampan_migrations"),
         "7"
     );
+}
+
+/// The advisory lock of migrations.
+const LOCK: i64 = 0x1e0d_7a3c_52b9_46f1;
+
+/// A process that migrates, and waits shortly for locks of tables.
+fn migrating(app: &str, url: &str) -> std::process::Command {
+    let mut command = sampan(&["migrate", app, "--db", url]);
+    command.env("SAMPAN_DB_BUSY_MILLIS_MAX", "1000");
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// The status of a command that has ended, and all that it has printed.
+fn ended(output: &Output) -> (i32, String) {
+    let said = [&output.stdout[..], &output.stderr[..]].concat();
+    let code = output.status.code().expect("no signal");
+    (code, String::from_utf8(said).expect("UTF-8"))
+}
+
+/// Migrates by three processes at once.
+fn three_at_once(app: &str, url: &str) -> Vec<(i32, String)> {
+    let all: Vec<_> = (0..3)
+        .map(|_| migrating(app, url).spawn().expect("it starts"))
+        .collect();
+    let outputs = all
+        .into_iter()
+        .map(|one| one.wait_with_output().expect("an end"));
+    outputs.map(|output| ended(&output)).collect()
+}
+
+#[test]
+fn several_processes_wait_for_a_migration_as_long_as_it_takes() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    for text in [
+        // It waits for the snapshots of all others.
+        "-- no transaction\nSELECT pg_sleep(0.5);\nCREATE INDEX CONCURRENTLY added ON notes (title);",
+        "CREATE INDEX added ON notes (title); SELECT pg_sleep(2);",
+    ] {
+        let scratch = project("app.lua", APP);
+        let (database, app) = (server.database(), scratch.file("app.lua"));
+        let url = server.url(&database);
+        add(&scratch, "0002_added.postgres.sql", text);
+        let all = three_at_once(&app, &url);
+        assert!(all.iter().all(|(code, _)| *code == 0), "{all:?}");
+        for name in ["0001_notes", "0002_added"] {
+            let told = format!("applied {name}\n");
+            let count = all.iter().filter(|(_, said)| said.contains(&told)).count();
+            assert_eq!(count, 1, "{name}: {all:?}");
+        }
+        let valid = "SELECT indisvalid FROM pg_index WHERE indexrelid = 'added'::regclass";
+        assert_eq!(server.psql(&database, valid), "t", "{text}");
+    }
+}
+
+#[test]
+fn several_processes_say_that_a_migration_fails() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    let scratch = project("app.lua", APP);
+    let (database, app) = (server.database(), scratch.file("app.lua"));
+    let halfway =
+        "CREATE TABLE halfway (id bigint); SELECT pg_sleep(1.5); INSERT INTO nowhere VALUES (1);";
+    add(&scratch, "0002_halfway.sql", halfway);
+    for (code, said) in three_at_once(&app, &server.url(&database)) {
+        assert_eq!(code, 1, "{said}");
+        for part in [
+            "0002_halfway.sql: ",
+            "\"nowhere\" does not exist",
+            "nothing of it was applied",
+        ] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+    }
+    let tables = "SELECT count(*) FROM pg_tables WHERE tablename = 'halfway'";
+    assert_eq!(server.psql(&database, tables), "0");
+    let applied = "SELECT name FROM _sampan_migrations";
+    assert_eq!(server.psql(&database, applied), "0001_notes");
+}
+
+/// Does something while another connection keeps a lock for two seconds.
+fn while_locked<T>(
+    server: &PostgresServer,
+    database: &str,
+    lock: &str,
+    work: impl FnOnce() -> T,
+) -> T {
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            server.psql(
+                database,
+                &format!("BEGIN; {lock}; SELECT pg_sleep(2); COMMIT;"),
+            )
+        });
+        let sleeps = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'SELECT \
+                      pg_sleep(2)%'";
+        sampan_testkit::wait::until("the lock", || server.psql(database, sleeps) == "1");
+        work()
+    })
+}
+
+#[test]
+fn a_migration_says_that_it_waits() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    let scratch = project("app.lua", APP);
+    let (database, app) = (server.database(), scratch.file("app.lua"));
+    let url = server.url(&database);
+    let lock = format!("SELECT pg_advisory_xact_lock({LOCK})");
+    let migrated = while_locked(&server, &database, &lock, || migrating(&app, &url).output());
+    let (code, said) = ended(&migrated.expect("it starts"));
+    assert_eq!(code, 0, "{said}");
+    let waits = "0001_notes waits: another process applies migrations\n";
+    assert_eq!(said.matches(waits).count(), 1, "{said}");
+    assert!(said.contains("applied 0001_notes\n"), "{said}");
+}
+
+#[test]
+fn statements_outside_of_a_transaction_have_limits() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    let scratch = project("app.lua", APP);
+    let (database, app) = (server.database(), scratch.file("app.lua"));
+    let url = server.url(&database);
+    let (code, said) = ended(&migrating(&app, &url).output().expect("it starts"));
+    assert_eq!(code, 0, "{said}");
+    let lock = "LOCK TABLE notes IN ROW EXCLUSIVE MODE";
+    let migrate = |text: &str| {
+        let name = "0002_apart.postgres.sql";
+        add(&scratch, name, &format!("-- no transaction\n{text}"));
+        while_locked(&server, &database, lock, || {
+            ended(&migrating(&app, &url).output().expect("it starts"))
+        })
+    };
+    for (text, why) in [
+        (
+            "CREATE TABLE before_it (id int); ALTER TABLE notes ADD more text;",
+            "due to lock timeout",
+        ),
+        (
+            "SET statement_timeout = '100ms'; SELECT pg_sleep(5);",
+            "due to statement timeout",
+        ),
+    ] {
+        let (code, said) = migrate(text);
+        assert_eq!(code, 1, "{said}");
+        for part in [why, "what it did before stays"] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+    }
+    // It waits for others without being in their way.
+    let (code, said) = migrate("CREATE INDEX CONCURRENTLY late ON notes (title);");
+    assert_eq!(code, 0, "{said}");
+    let text = "SET LOCAL statement_timeout = '100ms'; SELECT pg_sleep(5);";
+    add(&scratch, "0003_limited.postgres.sql", text);
+    let (code, said) = ended(&migrating(&app, &url).output().expect("it starts"));
+    assert_eq!(code, 1, "{said}");
+    for part in ["due to statement timeout", "nothing of it was applied"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
 }
 
 /// Uses all for which the server has tables of its own.

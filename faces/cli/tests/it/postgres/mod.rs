@@ -1,5 +1,6 @@
 //! Apps on a PostgreSQL server. Without PostgreSQL these tests are skipped.
 
+mod clocks;
 mod commands;
 mod connections;
 mod copying;
@@ -7,9 +8,11 @@ mod locks;
 mod migrations;
 mod serving;
 mod sessions;
+mod slow_statements;
 mod testing;
 mod topics;
 mod unawaited;
+mod unknown_commits;
 
 use crate::support::Scratch;
 use sampan_client::postgres::PostgresServer;

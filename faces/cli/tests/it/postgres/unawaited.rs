@@ -3,6 +3,7 @@
 use super::serving::{project, serve};
 use crate::support::Process;
 use sampan_client::postgres::PostgresServer;
+use sampan_testkit::wait;
 
 const JS: &str = r#"
 import { app, db } from "sampan";
@@ -48,4 +49,54 @@ fn the_answer_waits_for_a_function_that_writes() {
         let last = "SELECT title FROM notes ORDER BY id DESC LIMIT 1";
         assert_eq!(server.psql(&database, last), way);
     }
+}
+
+/// No error tells of these: a promise is true.
+const TRUTH: &str = r#"
+import { app, db } from "sampan";
+const find = () => db.one("SELECT 1 AS n WHERE false");
+app.get("/one", () => { const row = db.one("SELECT 1 AS n WHERE false"); return row ? "there" : "none"; });
+app.get("/find", () => { if (!find()) return "none"; return "there"; });
+app.get("/right", async () => (await find()) ? "there" : "none");
+"#;
+
+#[test]
+fn a_server_that_starts_warns_of_them() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    let warnings = |source: &str, url: Option<&str>| -> Vec<String> {
+        let scratch = project("app.js", source);
+        let in_file = scratch.file("data.db");
+        let database = url.unwrap_or(&in_file);
+        let log = scratch.path().join("log");
+        let file = std::fs::File::create(&log).expect("a file");
+        let mut command = serve(&scratch.file("app.js"), database);
+        let mut server = command.stderr(file).spawn().expect("it starts");
+        let read = || std::fs::read_to_string(&log).expect("UTF-8");
+        wait::until("it listens", || read().contains("listening on "));
+        server.kill().expect("killed");
+        server.wait().expect("its end");
+        let errors = read();
+        let lines = errors.lines().filter(|line| line.contains(" WARN "));
+        lines.map(str::to_owned).collect()
+    };
+    let url = server.url(&server.database());
+    let told = warnings(TRUTH, Some(&url));
+    let expected = [
+        "app.js:4: db.one gives a promise on PostgreSQL, which nothing awaits: write await db.one(...)",
+        "app.js:5: find gives a promise on PostgreSQL, which nothing awaits: write await find(...)",
+    ];
+    assert_eq!(told.len(), expected.len(), "{told:?}");
+    for (told, expected) in told.iter().zip(expected) {
+        assert!(told.contains(expected), "{told}");
+    }
+    let routes = (0..25).map(|at| format!("app.get('/{at}', () => {{ db.exec('SELECT 1'); }});"));
+    let routes: Vec<String> = routes.collect();
+    let many = format!("import {{ app, db }} from 'sampan';\n{}", routes.join("\n"));
+    let told = warnings(&many, Some(&url));
+    assert_eq!(told.len(), 21, "{told:?}");
+    assert!(told[20].contains("5 more calls of db are not awaited: sampan check lists them"));
+    let none: [String; 0] = [];
+    assert_eq!(warnings(TRUTH, None), none, "on a file of SQLite");
 }

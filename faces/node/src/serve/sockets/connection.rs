@@ -6,7 +6,9 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use sampan_http::Upgraded;
-use sampan_http::websocket::{CloseFrame, Decoder, DecoderLimits, Event, Opcode, Role, codes};
+use sampan_http::websocket::{
+    CloseFrame, ControlFrames, Decoder, DecoderLimits, Event, Opcode, Role, codes,
+};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::outgoing::frame;
@@ -49,6 +51,7 @@ pub(super) struct SocketConnection {
     stream: Upgraded,
     guard: SocketGuard,
     decoder: Decoder,
+    controls: ControlFrames,
     /// A fault of the protocol: what comes is dropped.
     is_broken: bool,
     /// The client's close frame is here.
@@ -76,6 +79,7 @@ impl SocketConnection {
             stream,
             guard,
             decoder: Decoder::new(Role::Server, limits),
+            controls: ControlFrames::default(),
             is_broken: false,
             is_answered: false,
             has_ended: false,
@@ -134,16 +138,24 @@ impl SocketConnection {
             };
             // What comes behind our close frame is dropped.
             let is_open = state.stage.get() == Stage::Open;
+            if !matches!(event, Event::Ping(_) | Event::Pong(_)) {
+                self.controls.note_message();
+            } else if is_open {
+                let max = self.stream.control_frames_max();
+                if self.controls.note(self.stream.now_millis(), max) {
+                    let reason = ControlFrames::reason(max);
+                    state.close(&CloseFrame::new(codes::POLICY, &reason));
+                    self.is_broken = true;
+                    return;
+                }
+            }
             match event {
                 Event::Text(text) if is_open => {
                     sockets.tell(state, SocketEvent::Text(text.into_bytes()));
                 }
                 Event::Bytes(bytes) if is_open => sockets.tell(state, SocketEvent::Bytes(bytes)),
                 Event::Ping(payload) if is_open => {
-                    state
-                        .out
-                        .borrow_mut()
-                        .push(frame(Opcode::Pong, false, &payload));
+                    state.out.borrow_mut().push_pong(&payload);
                     sockets.tell(state, SocketEvent::Ping(payload));
                 }
                 Event::Pong(payload) if is_open => sockets.tell(state, SocketEvent::Pong(payload)),

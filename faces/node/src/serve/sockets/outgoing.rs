@@ -8,6 +8,10 @@ use sampan_http::websocket::{Head, Opcode};
 /// A larger frame is not copied behind others.
 const COPIED_BYTES_MAX: usize = 4 * 1024;
 
+/// The most pongs that wait at a time. A client that pings without reading gets no more (RFC 6455 section 5.5.3 allows
+/// that).
+const PONGS_MAX: usize = 8;
+
 enum Piece {
     Own(Vec<u8>),
     Shared(Rc<[u8]>),
@@ -42,6 +46,10 @@ pub(super) struct Outgoing {
     /// The bytes of the first piece that are written.
     written: usize,
     len: usize,
+    /// The bytes of all pieces that are written.
+    taken: u64,
+    /// The ends of the pongs that wait, counted as `taken` is.
+    pongs: VecDeque<u64>,
 }
 
 impl Outgoing {
@@ -58,6 +66,15 @@ impl Outgoing {
             }
             _ => self.pieces.push_back(Piece::Own(frame)),
         }
+    }
+
+    /// Adds a pong, unless too many wait.
+    pub(super) fn push_pong(&mut self, payload: &[u8]) {
+        if self.pongs.len() >= PONGS_MAX {
+            return;
+        }
+        self.push(frame(Opcode::Pong, false, payload));
+        self.pongs.push_back(self.taken + self.len as u64);
     }
 
     /// Adds a frame that others get too.
@@ -79,6 +96,10 @@ impl Outgoing {
     pub(super) fn advance(&mut self, bytes: usize) {
         self.written += bytes;
         self.len -= bytes;
+        self.taken += bytes as u64;
+        while self.pongs.front().is_some_and(|end| *end <= self.taken) {
+            self.pongs.pop_front();
+        }
         let is_done = |piece: &Piece| piece.bytes().len() <= self.written;
         if self.pieces.front().is_some_and(is_done) {
             self.pieces.pop_front();
@@ -91,6 +112,8 @@ impl Outgoing {
         let keep = usize::from(self.written > 0);
         self.pieces.truncate(keep);
         self.len = self.next().len();
+        let end = self.taken + self.len as u64;
+        self.pongs.retain(|pong| *pong <= end);
     }
 }
 
@@ -114,6 +137,26 @@ mod tests {
         assert_eq!((out.next(), out.len()), (&[4][..], 1));
         out.advance(1);
         assert_eq!((out.next(), out.len()), (&[][..], 0));
+    }
+
+    #[test]
+    fn few_pongs_wait_and_more_are_taken_once_these_are_written() {
+        let mut out = Outgoing::default();
+        out.push(vec![1; 5]);
+        for _ in 0..1_000 {
+            out.push_pong(b"x");
+        }
+        assert_eq!(out.len(), 5 + PONGS_MAX * 3);
+        out.advance(5 + 2 * 3);
+        out.push_pong(b"x");
+        out.push_pong(b"x");
+        out.push_pong(b"x");
+        assert_eq!(out.len(), PONGS_MAX * 3);
+        out.push(vec![0; COPIED_BYTES_MAX]);
+        out.clear_behind_first();
+        out.advance(out.len());
+        out.push_pong(b"x");
+        assert_eq!(out.len(), 3);
     }
 
     #[test]

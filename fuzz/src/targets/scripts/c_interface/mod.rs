@@ -309,7 +309,7 @@ impl Program<'_> {
 unsafe fn bytes<'a>(text: *const c_char, len: usize) -> &'a [u8] {
     match len {
         0 => &[],
-        // SAFETY: by this function's contract.
+        // SAFETY: the library has said that there are `len` bytes, which stay as they are for `'a`.
         _ => unsafe { std::slice::from_raw_parts(text.cast(), len) },
     }
 }

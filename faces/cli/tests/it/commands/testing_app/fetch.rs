@@ -1,6 +1,8 @@
 //! `t.fetch_mock` and `t.fetch_allow` in `sampan test`, in both languages: requests of the app to other servers.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
 use std::process::Command;
 
 const LUA_APP: &str = r#"
@@ -193,6 +195,74 @@ app.get("/seen", () => seen);
         let out = tested(&[(app, text), (file, tests), ("sampan.toml", toml)]);
         assert!(out.contains("1 passed, 0 failed"), "{out}");
     }
+}
+
+#[test]
+fn a_test_lets_requests_through_until_its_end() {
+    let lua_app = r#"
+local app = require "sampan"
+app.get("/ask", function()
+  local ok, res = pcall(app.fetch, "http://0.0.0.0:PORT/up")
+  return app.text(ok and res:text() or res.code)
+end)
+"#;
+    let lua_tests = r#"
+local t = require("sampan").t
+t.test("refused", function() t.equal(t.get("/ask").body, "fetch_refused") end)
+t.test("allowed", function()
+  t.fetch_allow("0.0.0.0:PORT/other")
+  t.equal(t.get("/ask").body, "fetch_refused")
+  t.fetch_allow("GET 0.0.0.0:PORT/*")
+  t.equal(t.get("/ask").body, "hello")
+end)
+t.test("refused again", function() t.equal(t.get("/ask").body, "fetch_refused") end)
+"#;
+    let js_app = r#"
+import { app } from "sampan";
+app.get("/ask", () => fetch("http://0.0.0.0:PORT/up").then((res) => res.text(), (error) => error.cause.code));
+"#;
+    let js_tests = r#"
+import { t } from "sampan";
+const asked = async () => (await t.get("/ask")).body;
+t.test("refused", async () => t.equal(await asked(), "fetch_refused"));
+t.test("allowed", async () => {
+  t.fetchAllow("0.0.0.0:PORT/other");
+  t.equal(await asked(), "fetch_refused");
+  t.fetchAllow("GET 0.0.0.0:PORT/*");
+  t.equal(await asked(), "hello");
+});
+t.test("refused again", async () => t.equal(await asked(), "fetch_refused"));
+"#;
+    // 127.0.0.1 is let through without a word. This address is another name for it.
+    let toml = "[fetch]\nallow = [\"0.0.0.0\"]\n";
+    let port = greet().to_string();
+    for (app, text, file, tests) in [
+        ("app.lua", lua_app, "tests/a.test.lua", lua_tests),
+        ("app.js", js_app, "tests/a.test.js", js_tests),
+    ] {
+        let [text, tests] = [text, tests].map(|text| text.replace("PORT", &port));
+        let out = tested(&[(app, &text), (file, &tests), ("sampan.toml", toml)]);
+        assert!(out.contains("3 passed, 0 failed"), "{out}");
+    }
+}
+
+/// Starts a server that answers each request with `hello`. Returns its port.
+fn greet() -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    let port = listener.local_addr().expect("bound").port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let mut lines = BufReader::new(&stream).lines();
+            // A client may leave at any time.
+            while lines
+                .next()
+                .is_some_and(|line| line.is_ok_and(|line| !line.is_empty()))
+            {}
+            let answer = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello";
+            let _ = (&stream).write_all(answer.as_bytes());
+        }
+    });
+    port
 }
 
 /// Returns the output of `sampan test`, which must succeed.

@@ -22,6 +22,50 @@ impl Drop for Over<'_> {
     }
 }
 
+/// Posts texts to a path by all publishers while the database is killed three times. Returns each text and its answer,
+/// if a whole one came.
+fn through_kills(processes: &Processes, path: &str) -> Vec<(String, Option<(u16, String)>)> {
+    let (is_over, said) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let answers = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        // The threads end also where this one panics.
+        let _over = Over(&is_over);
+        for publisher in 0..PUBLISHERS {
+            let address = match publisher % 2 {
+                0 => processes.front(),
+                _ => processes.address(1 + publisher % 3 % 2),
+            };
+            let (is_over, said, answers) = (&is_over, &said, &answers);
+            scope.spawn(move || {
+                for number in 0.. {
+                    if is_over.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let text = format!("{publisher}-{number}");
+                    let answer = post(address, &format!("{path}/{text}"));
+                    if matches!(answer, Some((200, _))) {
+                        said.fetch_add(1, Ordering::Relaxed);
+                    }
+                    answers.lock().expect("no panic").push((text, answer));
+                }
+            });
+        }
+        let until = |count: usize| {
+            sampan_testkit::wait::until(format!("{count} messages"), || {
+                said.load(Ordering::Relaxed) >= count
+            });
+        };
+        for round in 1..=3 {
+            until(60 * round);
+            processes.server.kill();
+            processes.server.resume();
+            let now = said.load(Ordering::Relaxed);
+            until(now + 30);
+        }
+    });
+    answers.into_inner().expect("no panic")
+}
+
 #[test]
 fn nothing_acknowledged_is_lost_when_the_database_is_killed() {
     for app in APPS {
@@ -31,45 +75,8 @@ fn nothing_acknowledged_is_lost_when_the_database_is_killed() {
         let server = Arc::new(server);
         let processes = Processes::start(Arc::clone(&server), app);
         let mut feeds = [0, 1].map(|at| Feed::open(processes.address(at), "/rooms/7/events", None));
-        let (is_over, said) = (AtomicBool::new(false), AtomicUsize::new(0));
-        let acknowledged = Mutex::new(Vec::new());
-        thread::scope(|scope| {
-            // The threads end also where this one panics.
-            let _over = Over(&is_over);
-            for publisher in 0..PUBLISHERS {
-                let address = match publisher % 2 {
-                    0 => processes.front(),
-                    _ => processes.address(1 + publisher % 3 % 2),
-                };
-                let (is_over, said, acknowledged) = (&is_over, &said, &acknowledged);
-                scope.spawn(move || {
-                    for number in 0.. {
-                        if is_over.load(Ordering::Relaxed) {
-                            break;
-                        }
-                        let text = format!("{publisher}-{number}");
-                        if let Some((200, _)) = post(address, &format!("/rooms/7/say/{text}")) {
-                            acknowledged.lock().expect("no panic").push(text);
-                            said.fetch_add(1, Ordering::Relaxed);
-                        }
-                    }
-                });
-            }
-            let until = |count: usize| {
-                sampan_testkit::wait::until(format!("{count} messages"), || {
-                    said.load(Ordering::Relaxed) >= count
-                });
-            };
-            for round in 1..=3 {
-                until(60 * round);
-                server.kill();
-                server.resume();
-                let now = said.load(Ordering::Relaxed);
-                until(now + 30);
-            }
-        });
+        let answers = through_kills(&processes, "/rooms/7/say");
         processes.post(2, "/rooms/7/say/the-last");
-        let acknowledged = acknowledged.into_inner().expect("no panic");
         let kept = server.psql(&processes.database, "SELECT title FROM notes");
         let kept: HashSet<&str> = kept.lines().collect();
         for feed in &mut feeds {
@@ -83,9 +90,38 @@ fn nothing_acknowledged_is_lost_when_the_database_is_killed() {
                     _ => {}
                 }
             }
-            for text in &acknowledged {
+            let acknowledged = answers
+                .iter()
+                .filter(|(_, answer)| matches!(answer, Some((200, _))));
+            for (text, _) in acknowledged {
                 assert!(kept.contains(&**text), "{text} is not in the database");
                 assert!(is_told || got.contains(text), "{text} did not arrive");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_error_says_that_a_row_may_be_there_or_there_is_none() {
+    for app in APPS {
+        let Some(server) = PostgresServer::start() else {
+            return;
+        };
+        let server = Arc::new(server);
+        let processes = Processes::start(Arc::clone(&server), app);
+        let answers = through_kills(&processes, "/rooms/7/keep");
+        let kept = server.psql(&processes.database, "SELECT title FROM notes");
+        let kept: HashSet<&str> = kept.lines().collect();
+        for (text, answer) in &answers {
+            let is_kept = kept.contains(&**text);
+            match answer {
+                Some((200, _)) => assert!(is_kept, "{text} is not in the database"),
+                // nginx answers so where it got no answer.
+                None | Some((502, _)) => {}
+                Some((status, body)) => assert!(
+                    !is_kept || body.contains(r#""code":"commit_unknown""#),
+                    "{text} is there after {status}: {body}"
+                ),
             }
         }
     }

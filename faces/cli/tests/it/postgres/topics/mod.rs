@@ -44,6 +44,10 @@ app.post("/rooms/:room/say/:text", function(req)
   app.publish(topic(req), req.params.text)
   return "said"
 end)
+app.post("/rooms/:room/keep/:text", function(req)
+  keep(req.params.text)
+  return "kept"
+end)
 app.post("/rooms/:room/transaction/:text", function(req)
   local ok = pcall(db.transaction, function(tx)
     app.publish(topic(req), "in " .. req.params.text)
@@ -98,6 +102,10 @@ app.post("/rooms/:room/say/:text", async (req) => {
   await keep(req.params.text);
   app.publish(topic(req), req.params.text);
   return "said";
+});
+app.post("/rooms/:room/keep/:text", async (req) => {
+  await keep(req.params.text);
+  return "kept";
 });
 app.post("/rooms/:room/transaction/:text", (req) => succeeds(() => db.transaction(async (tx) => {
   app.publish(topic(req), `in ${req.params.text}`);

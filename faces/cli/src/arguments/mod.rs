@@ -1,0 +1,4 @@
+//! Arguments that several commands have.
+
+pub(crate) mod database;
+pub(crate) mod server;

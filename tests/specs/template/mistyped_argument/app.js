@@ -1,0 +1,3 @@
+import { app, render } from "sampan";
+
+app.get("/", () => render("page.html"));

@@ -1,0 +1,3 @@
+local app = require "sampan"
+
+app.get("/", function() return app.render("page.html") end)
