@@ -21,7 +21,8 @@ const BEGINNING_BYTES_MAX: usize = 64;
 #[derive(Default)]
 pub(crate) struct FetchLanes {
     known: RefCell<HashMap<Box<str>, Rc<RouteInfo>>>,
-    is_full: Cell<bool>,
+    /// The largest of the limits above that was found to be reached: it is not asked for again.
+    reached: Cell<usize>,
 }
 
 impl FetchLanes {
@@ -55,12 +56,12 @@ impl FetchLanes {
         if let Some(known) = self.known.borrow().get(beginning) {
             return Some(Rc::clone(known));
         }
-        if self.is_full.get() {
+        if count_max <= self.reached.get() {
             return None;
         }
         let made = self.made(control, plain, beginning, count_max);
-        if made.is_none() && count_max == ONE_SEGMENT_MAX {
-            self.is_full.set(true);
+        if made.is_none() {
+            self.reached.set(count_max);
         }
         made
     }
