@@ -102,18 +102,21 @@ pub(super) fn of_testssl(findings: &[Finding]) -> Counts {
 
 /// Reads `test result: FAILED. 20 passed; 1 failed; 0 ignored; ...`.
 pub(super) fn of_cargo(text: &str) -> Option<Counts> {
-    let line = text
+    let results = text
         .lines()
-        .find_map(|line| line.strip_prefix("test result: "))?;
-    let (_, numbers) = line.split_once(". ")?;
-    let mut numbers = numbers
-        .split("; ")
-        .filter_map(|part| part.split(' ').next()?.parse::<usize>().ok());
-    let (passed, failed) = (numbers.next()?, numbers.next()?);
-    Some(Counts {
-        passed,
-        all: passed + failed,
-    })
+        .filter_map(|line| line.strip_prefix("test result: "));
+    let mut all = None;
+    for line in results {
+        let (_, numbers) = line.split_once(". ")?;
+        let mut numbers = numbers
+            .split("; ")
+            .filter_map(|part| part.split(' ').next()?.parse::<usize>().ok());
+        let (passed, failed) = (numbers.next()?, numbers.next()?);
+        let sum = all.get_or_insert(Counts { passed: 0, all: 0 });
+        sum.passed += passed;
+        sum.all += passed + failed;
+    }
+    all
 }
 
 /// Puts the table into the docs.

@@ -1,5 +1,5 @@
 //! `cargo xtask conformance`: what others have written to test servers of HTTP/2, WebSockets and TLS, against
-//! `sampan run`.
+//! `sampan run`; and the tests of the database on each version of PostgreSQL.
 //!
 //! The programs are installed where that is possible (`tests/conformance/install.sh`). One that is missing is skipped,
 //! with the reason. The counts go to the terminal, and to docs/how-it-works.md once all programs have passed.
@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::project;
 
 /// The programs, in the order of reports.
-const SUITES: [Suite; 5] = [
+const SUITES: [Suite; 6] = [
     Suite {
         name: "h2spec",
         title: "[h2spec](https://github.com/summerwind/h2spec) 2.2.1: HTTP/2",
@@ -41,12 +41,27 @@ const SUITES: [Suite; 5] = [
         title: "[pebble](https://github.com/letsencrypt/pebble) 2.8.0: certificates by ACME",
         run: pebble,
     },
+    Suite {
+        name: "postgres",
+        title: "The tests of the database on [PostgreSQL](https://www.postgresql.org/) 14, 15, 16, 17 and 18",
+        run: postgres,
+    },
+];
+
+/// The versions of PostgreSQL that `install.sh postgres` installs.
+const POSTGRES_VERSIONS: [u32; 5] = [14, 15, 16, 17, 18];
+
+/// The tests that need a server of PostgreSQL, as arguments of `cargo test`.
+const POSTGRES_TESTS: [&[&str]; 3] = [
+    &["-p", "sampan-testkit", "--test", "specs", "--", " postgres"],
+    &["-p", "sampan-postgres"],
+    &["-p", "sampan-db", "postgres"],
 ];
 
 /// The options of `cargo xtask conformance`.
 #[derive(clap::Args)]
 pub(crate) struct ConformanceOptions {
-    /// Run only this: h2spec, kosoku, sslyze, testssl or pebble
+    /// Run only this: h2spec, kosoku, sslyze, testssl, pebble or postgres
     #[arg(long, value_name = "NAME", value_parser = SUITES.map(|suite| suite.name))]
     only: Option<String>,
     /// Test the executable of the profile `release`
@@ -177,6 +192,38 @@ fn pebble(program: &Path, _: &Server) -> Result<Counts, Error> {
     let text = said(cargo.env("SAMPAN_TEST_PEBBLE", program))?;
     print_from(&text, "failures:");
     counts::of_cargo(&text).ok_or_else(|| no_report("cargo test", &text))
+}
+
+/// Runs the specs on PostgreSQL and the tests of its client, once for each version in a folder.
+fn postgres(versions: &Path, _: &Server) -> Result<Counts, Error> {
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let mut all = Counts { passed: 0, all: 0 };
+    for version in POSTGRES_VERSIONS {
+        let programs = versions.join(format!("postgres-{version}/bin"));
+        if !programs.join("postgres").exists() {
+            return Err(format!("{} is missing", programs.display()).into());
+        }
+        let folders = std::iter::once(programs).chain(std::env::split_paths(&search));
+        let path = std::env::join_paths(folders)?;
+        for tests in POSTGRES_TESTS {
+            let mut cargo = project::cargo(&project::root());
+            let text = said(
+                cargo
+                    .args(["test", "--no-fail-fast"])
+                    .args(tests)
+                    .env("PATH", &path),
+            )?;
+            print_from(&text, "failures:");
+            let counts = counts::of_cargo(&text).ok_or_else(|| no_report("cargo test", &text))?;
+            println!(
+                "  {version}: {}: {} of {} passed",
+                tests[1], counts.passed, counts.all
+            );
+            all.passed += counts.passed;
+            all.all += counts.all;
+        }
+    }
+    Ok(all)
 }
 
 /// Runs a program to its end. Most end with a number when a case failed.

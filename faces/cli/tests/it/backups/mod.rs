@@ -65,10 +65,12 @@ impl BackupScene {
         scene
     }
 
+    /// Writes the configuration. A busy disk may keep the app's first statement waiting for seconds.
     fn configure(&self, more: &str) {
         let url = &self.url;
         let toml = format!(
-            "[backup]\nurl = \"{url}\"\nevery = \"10 ms\"\n{more}\n[db]\ncheckpoint_pages = 40\n"
+            "[backup]\nurl = \"{url}\"\nevery = \"10 ms\"\n{more}\n[db]\ncheckpoint_pages = 40\n\
+             [limits]\nscript_millis_max = 20000\n"
         );
         std::fs::write(self.scratch.path().join("sampan.toml"), toml).expect("written");
     }
