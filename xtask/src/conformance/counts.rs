@@ -155,6 +155,8 @@ mod tests {
         let text =
             "running 3 tests\n\ntest result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured\n";
         assert_eq!(of_cargo(text), counts(2, 3));
+        let twice = format!("{text}\n{text}");
+        assert_eq!(of_cargo(&twice), counts(4, 6), "several programs");
         assert_eq!(of_cargo("error: could not compile"), None);
         assert_eq!(of_kosoku("216 cases passed\n"), counts(216, 216));
         let text =

@@ -200,8 +200,11 @@ fn postgres(versions: &Path, _: &Server) -> Result<Counts, Error> {
     let mut all = Counts { passed: 0, all: 0 };
     for version in POSTGRES_VERSIONS {
         let programs = versions.join(format!("postgres-{version}/bin"));
-        if !programs.join("postgres").exists() {
-            return Err(format!("{} is missing", programs.display()).into());
+        // Where one is missing, the tests would take another version of the system.
+        for name in ["postgres", "initdb", "psql", "pg_isready"] {
+            if !programs.join(name).exists() {
+                return Err(format!("{} lacks {name}", programs.display()).into());
+            }
         }
         let folders = std::iter::once(programs).chain(std::env::split_paths(&search));
         let path = std::env::join_paths(folders)?;
