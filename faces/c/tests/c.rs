@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// The libraries that a program must link beside the library.
 const LIBRARIES: [&str; 4] = ["-lpthread", "-ldl", "-lm", "-lgcc_s"];
@@ -33,12 +33,12 @@ fn has(program: &str) -> bool {
     found
 }
 
-/// Returns the folder for compiled programs.
+/// Returns the folder for compiled programs: the same in each run, since together they have a gigabyte, and a static that
+/// holds a folder for one run would leave it behind.
 fn scratch() -> &'static Path {
-    static SCRATCH: OnceLock<tempfile::TempDir> = OnceLock::new();
-    SCRATCH
-        .get_or_init(|| tempfile::tempdir().expect("a folder"))
-        .path()
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    std::fs::create_dir_all(folder).expect("a folder");
+    folder
 }
 
 /// Compiles a program of this crate. `None` where there is no compiler.
