@@ -761,6 +761,12 @@ declare module "sampan" {
     : Project extends { database: "any" } ? T | Promise<T>
     : T;
 
+  /**
+   * The result of a function of `cache`: itself, or a promise of it with `[cache] shared = true` on PostgreSQL. Say so:
+   * `interface Project { database: "postgres"; cache: "shared" }`.
+   */
+  export type OnSharedCache<T> = Project extends { cache: "shared" } ? OnDatabase<T> : T;
+
   /** The functions of a WebSocket's events, and what differs from `[sockets]`. */
   export interface SocketDeclaration<Pattern extends string = string> extends SocketOptions {
     /** Runs before the handshake: an answer refuses it, an object is the socket's `data`. */
@@ -1285,19 +1291,19 @@ declare module "sampan" {
     function needsRehash(hash: string): boolean;
   }
 
-  /** Values in the memory of the process, which all its workers share. It is empty after a restart and after a reload. Keys have at most 1024 bytes. */
+  /** Values in the memory of the process, which all its workers share. It is empty after a restart and after a reload. With `[cache] shared = true` on PostgreSQL they are in the database, for all processes, and stay there; each function waits then. Keys have at most 1024 bytes. */
   export const cache: {
     /** A copy of the value of a key, or nothing. */
-    get(key: string): any;
+    get(key: string): OnSharedCache<any>;
     /** Keeps a copy of a value. Other workers see it when the writes of the request so far are on disk, and not at all if they fail. Where it needs room, those that were used the longest ago go. */
-    set(key: string, value: any, options?: Record<string, any>): void;
+    set(key: string, value: any, options?: Record<string, any>): OnSharedCache<void>;
     /** Adds to the whole number of a key, and returns the sum. A key that is not there counts as 0. Workers that add at once lose no addition. Other workers see it when the writes of the request so far are on disk, and not at all if they fail. A value that is not a whole number is an error. */
-    incr(key: string, by?: number, options?: Record<string, any>): number;
+    incr(key: string, by?: number, options?: Record<string, any>): OnSharedCache<number>;
     /** The value of a key. If there is none, the function makes it, for all who want it meanwhile, on all workers, and a copy of what it returns is kept. If it fails, so do the others; if its request is given up, the next one makes the value. What it returns is not kept if the key was changed meanwhile. */
     once<T>(key: string, options: Record<string, any>, fn: () => T | PromiseLike<T>): Promise<T>;
     once<T>(key: string, fn: () => T | PromiseLike<T>): Promise<T>;
     /** Removes a key. Other workers see that when the writes of the request so far are on disk, and not at all if they fail. */
-    delete(key: string): void;
+    delete(key: string): OnSharedCache<void>;
   };
 
   /** Measurements of the app, which the server shows beside its own at `/_sampan/metrics`. They are declared while the project loads. A second declaration of the same metric gives the same one. Of one metric 1,000 label sets are kept; others are counted with the value `other` in each label. */

@@ -1477,7 +1477,7 @@ function Job:set(key, value) end
 ---@return table
 function Job:keys() end
 
---- Values in the memory of the process, which all its workers share. It is empty after a restart and after a reload. Keys have at most 1024 bytes.
+--- Values in the memory of the process, which all its workers share. It is empty after a restart and after a reload. With `[cache] shared = true` on PostgreSQL they are in the database, for all processes, and stay there; each function waits then. Keys have at most 1024 bytes.
 ---@class sampan.modules.cache
 app.cache = {}
 

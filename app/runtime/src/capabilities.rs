@@ -13,7 +13,7 @@ use crate::worker::timers;
 use sampan_db::{DatabaseConfig, make_own_tables};
 use sampan_host::capability::{self, Capability, ProjectSettings};
 use sampan_host::database::OwnTable;
-use sampan_host::settings::Section;
+use sampan_host::settings::{AllSettings, Section};
 use sampan_host::{Context, Module};
 use sampan_project::config;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -154,12 +154,15 @@ pub fn modules() -> &'static [&'static Module] {
 /// Returns the same modules with the rows of the database that is configured.
 pub(crate) fn over(
     config: &DatabaseConfig,
+    settings: &AllSettings,
     modules: &'static [&'static Module],
 ) -> &'static [&'static Module] {
     if !config.is_postgres() {
         return modules;
     }
-    let over = modules.iter().map(|one| one.elsewhere.unwrap_or(one));
+    let over = modules
+        .iter()
+        .map(|one| one.elsewhere_by(settings).unwrap_or(one));
     kept_list(over.collect())
 }
 

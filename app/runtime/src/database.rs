@@ -109,10 +109,14 @@ pub fn with_tables<T>(
         for task in db.tasks() {
             drop(spawn_local(task));
         }
-        result = work(db.tables()).await;
+        let tables = db.tables();
+        result = work(Rc::clone(&tables)).await;
+        let has_written = outbox.is_open();
         if outbox.settled().await == Verdict::Failed {
             let text = "the change could not be committed";
             result = Err(Error::new(ErrorKind::Internal, text));
+        } else if has_written {
+            tables.ring();
         }
     });
     ran.map_err(|error| format!("cannot start a runtime: {error}"))?;

@@ -1,12 +1,15 @@
-//! The capability: the cache of a process, and the changes of each worker that wait for a commit.
+//! The capability: the cache of a process, the changes of each worker that wait for a commit, and the table that
+//! processes share.
 
 use crate::answers::{self, CachedAnswer};
 use crate::changes::{Changes, IsolateCache};
 use crate::rows::MODULE;
+use crate::server::{SERVER_TABLES, ServerCache};
 use crate::settings::{CacheConfig, SECTION};
 use crate::store::CacheStore;
 use sampan_host::capability::{IsolateSetup, ProcessSetup, Shared};
-use sampan_host::{Capability, Context, CurrentRun, Effects, Error, ErrorKind};
+use sampan_host::database::AppTables;
+use sampan_host::{Capability, CurrentRun, Effects, Error, ErrorKind};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -15,6 +18,7 @@ pub static CAPABILITY: Capability = Capability {
     name: "cache",
     modules: &[&MODULE, &answers::MODULE],
     sections: &[&SECTION],
+    server_tables: &[SERVER_TABLES],
     process,
     restore,
     isolate,
@@ -44,9 +48,15 @@ fn isolate(setup: &IsolateSetup<'_>) -> Result<(), Error> {
     let missing = |what| move || Error::new(ErrorKind::Internal, format!("no {what} for a cache"));
     let answers = setup.shared.get::<CacheStore<CachedAnswer>>();
     setup.context.put(answers.ok_or_else(missing("memory"))?);
+    let config = CacheConfig::read(&setup.settings.of(&SECTION));
+    // A file of SQLite has none: the workers of the process share its memory.
+    let tables = setup.worker.get::<Rc<dyn AppTables>>();
+    let tables = tables.filter(|_| config.is_shared);
+    let tables = tables.and_then(|tables| tables.waiting());
     setup.context.put(IsolateCache {
         store: setup.shared.get().ok_or_else(missing("memory"))?,
         changes: Changes::default(),
+        server: tables.map(|tables| ServerCache::new(tables, config.bytes_max)),
         effects: Effects::of(setup.context).ok_or_else(missing("outbox"))?,
         current: setup
             .context
@@ -54,9 +64,4 @@ fn isolate(setup: &IsolateSetup<'_>) -> Result<(), Error> {
             .map(|current| CurrentRun::clone(&current)),
     });
     Ok(())
-}
-
-/// Returns the cache of an isolate.
-pub(crate) fn of(context: &Context) -> Option<Rc<IsolateCache>> {
-    context.get::<IsolateCache>()
 }

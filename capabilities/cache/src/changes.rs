@@ -2,6 +2,7 @@
 
 use crate::counts::added;
 use crate::entries::Entry;
+use crate::server::ServerCache;
 use crate::store::CacheStore;
 use sampan_host::current_run::RunOwner;
 use sampan_host::{CurrentRun, Effects, Error, Verdict};
@@ -42,7 +43,10 @@ impl Change {
 
 /// The cache as one isolate sees it.
 pub(crate) struct IsolateCache {
+    /// The values; where processes share them on a server, those alone that are being made here.
     pub(crate) store: Arc<CacheStore>,
+    /// The values on a server.
+    pub(crate) server: Option<ServerCache>,
     pub(crate) changes: Changes,
     pub(crate) effects: Effects,
     pub(crate) current: Option<CurrentRun>,

@@ -16,6 +16,18 @@ pub(crate) const ANSWER_WAITS_MAX: usize = 2;
 pub(crate) const REFUSED_SECONDS_MAX: u64 = 10;
 /// The longest key, in bytes.
 pub(crate) const KEY_BYTES_MAX: usize = 1024;
+/// The largest value that processes share, in bytes.
+pub(crate) const SHARED_VALUE_BYTES_MAX: usize = 1024 * 1024;
+/// The time for which the table knows of a value that is being made.
+pub(crate) const CLAIM_SECONDS: u64 = 3600;
+/// The number of times that a statement runs again because another process has changed the key meanwhile.
+pub(crate) const RERUNS_MAX: usize = 3;
+/// The most bytes of changes after which values whose time is over are removed from the table.
+pub(crate) const PRUNE_BYTES: usize = 1024 * 1024;
+/// The most rows that are removed at a time: more than are added meanwhile.
+pub(crate) const PRUNE_COUNT: i64 = 10_000;
+/// All values are measured after changes of this part of `bytes_max`.
+pub(crate) const MEASURE_PARTS: usize = 16;
 /// The bytes that an entry counts beside its key and its value.
 pub(crate) const ENTRY_BYTES: usize = 128;
 /// The most bytes of a whole number as text.

@@ -1,7 +1,7 @@
 //! `[cache]`.
 
 use crate::limits::{ANSWERS_BYTES_MAX, BYTES_MAX};
-use sampan_host::settings::{Section, SettingKey, Settings};
+use sampan_host::settings::{Preset, Section, SettingKey, Settings};
 
 /// `[cache]`.
 #[rustfmt::skip]
@@ -9,6 +9,8 @@ pub static SECTION: Section = Section {
     name: "cache",
     doc: "What `app.cache` keeps in the memory of the process.",
     keys: &[
+        SettingKey::flag("shared", Preset::Flag(false),
+            "on PostgreSQL the values are in the database, for all processes"),
         SettingKey::size("bytes_max", 0..=1 << 40, BYTES_MAX,
             "most bytes of all entries, on all workers together; those that were used the longest ago go first"),
         SettingKey::size("answers_bytes_max", 0..=1 << 40, ANSWERS_BYTES_MAX,
@@ -19,6 +21,8 @@ pub static SECTION: Section = Section {
 /// The settings of the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheConfig {
+    /// True if processes share the values, where the database is on a server.
+    pub is_shared: bool,
     /// The most bytes of all entries.
     pub bytes_max: usize,
     /// The most bytes of all answers.
@@ -29,6 +33,7 @@ impl CacheConfig {
     /// Reads `[cache]`.
     pub fn read(settings: &Settings) -> Self {
         Self {
+            is_shared: settings.flag("shared"),
             bytes_max: settings.number("bytes_max"),
             answers_bytes_max: settings.number("answers_bytes_max"),
         }

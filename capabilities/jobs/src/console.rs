@@ -83,7 +83,8 @@ impl JobsConsole {
         }
     }
 
-    /// Cancels jobs that have not ended. One that runs is given up within a third of its lease. Returns the number.
+    /// Cancels jobs that have not ended. One that runs is given up when its process hears of it, or within a third of
+    /// its lease. Returns the number.
     pub async fn cancel(&self, ids: &[i64]) -> Result<i64, Error> {
         match self.server() {
             Some(server) => server.cancel(ids).await,

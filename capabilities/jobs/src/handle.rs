@@ -82,10 +82,10 @@ impl QueueHandle {
         let id = add(tables, job, queue)?;
         self.keep_trace(id);
         // Another outbox than that of a group, which may be open too.
-        let desk = Arc::clone(&self.0.desk);
+        let tell = self.0.teller();
         self.0.effects.when_settled(None, move |verdict| {
             if verdict == Verdict::Committed {
-                desk.tell();
+                tell();
             }
         })?;
         Ok(id)
@@ -119,10 +119,12 @@ impl QueueHandle {
         self.begin(may_wait)?;
         let count = JobTable(&*self.0.tables).cancel(&[id], now())?;
         if count > 0 {
-            let desk = Arc::clone(&self.0.desk);
+            let (desk, tables) = (Arc::clone(&self.0.desk), Rc::downgrade(&self.0.tables));
             self.0.effects.when_settled(None, move |verdict| {
                 if verdict == Verdict::Committed {
                     desk.tell_cancelled();
+                    // Any process may run it.
+                    tables.upgrade().iter().for_each(|tables| tables.ring());
                 }
             })?;
         }

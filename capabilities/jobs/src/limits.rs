@@ -42,8 +42,10 @@ pub(crate) const AHEAD_MAX: usize = 1_000;
 pub(crate) const BATCH_MAX: usize = 1_000;
 /// The most jobs that a test runs at once.
 pub(crate) const TEST_ATTEMPTS_MAX: i64 = 10_000;
-/// The interval at which the keeper looks for what other processes have added.
+/// The interval at which the keeper looks for what other processes have added without ringing.
 pub(crate) const LOOK: Duration = Duration::from_millis(500);
+/// A process that rings may have cancelled jobs so many milliseconds ago: its transaction was open meanwhile.
+pub(crate) const CANCELLED_MILLIS: i64 = 10_000;
 /// The pause of the keeper after an error of the database.
 pub(crate) const ERROR_PAUSE: Duration = Duration::from_millis(500);
 /// The time in which a keeper that ends tries again after an error: jobs that it does not give back wait for the end of

@@ -57,16 +57,29 @@ impl IsolateJobs {
         Error::script(text)
     }
 
+    /// Returns a function that tells of jobs which were committed: the keeper, or other processes if this one has none.
+    pub(crate) fn teller(&self) -> impl Fn() + 'static {
+        let (desk, tables) = (Arc::clone(&self.desk), Rc::downgrade(&self.tables));
+        move || {
+            desk.tell();
+            if !desk.has_keeper()
+                && let Some(tables) = tables.upgrade()
+            {
+                tables.ring();
+            }
+        }
+    }
+
     /// Tells the keeper when what was written is committed, once for all jobs of a group.
     pub(crate) fn tell_when_committed(&self) -> Result<(), Error> {
         if self.is_telling.replace(true) {
             return Ok(());
         }
-        let (desk, is_telling) = (Arc::clone(&self.desk), Rc::clone(&self.is_telling));
+        let (tell, is_telling) = (self.teller(), Rc::clone(&self.is_telling));
         let told = self.effects.when_settled(None, move |verdict| {
             is_telling.set(false);
             if verdict == Verdict::Committed {
-                desk.tell();
+                tell();
             }
         });
         if told.is_err() {

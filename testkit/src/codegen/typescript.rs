@@ -225,12 +225,11 @@ pub(super) fn typescript_of(
             (params.join(", "), "Promise<T>".to_owned())
         }
     };
-    let result = match modules
-        .iter()
-        .any(|module| module.waits_elsewhere(function))
-    {
-        true => format!("OnDatabase<{result}>"),
-        false => result,
+    let mut modules_of = modules.iter();
+    let result = match modules_of.find(|module| module.waits_elsewhere(function)) {
+        Some(module) if module.elsewhere_if.is_some() => format!("OnSharedCache<{result}>"),
+        Some(_) => format!("OnDatabase<{result}>"),
+        None => result,
     };
     let generic = match function.returns {
         _ if is_bracket(function) => "<T>",

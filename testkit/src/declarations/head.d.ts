@@ -137,6 +137,12 @@ declare module "sampan" {
     : Project extends { database: "any" } ? T | Promise<T>
     : T;
 
+  /**
+   * The result of a function of `cache`: itself, or a promise of it with `[cache] shared = true` on PostgreSQL. Say so:
+   * `interface Project { database: "postgres"; cache: "shared" }`.
+   */
+  export type OnSharedCache<T> = Project extends { cache: "shared" } ? OnDatabase<T> : T;
+
   /** The functions of a WebSocket's events, and what differs from `[sockets]`. */
   export interface SocketDeclaration<Pattern extends string = string> extends SocketOptions {
     /** Runs before the handshake: an answer refuses it, an object is the socket's `data`. */

@@ -8,7 +8,11 @@ use sampan_testkit::Case;
 const FOLDERS: [&str; 4] = ["db", "jobs", "mail", "session"];
 
 /// Cases of other folders that run too.
-const CASES: [&str; 2] = ["middleware/rate_limit_shared", "socket/request"];
+const CASES: [&str; 3] = [
+    "cache/shared",
+    "middleware/rate_limit_shared",
+    "socket/request",
+];
 
 /// A case that does not run on PostgreSQL as it is.
 struct DatabaseException {

@@ -91,7 +91,7 @@ fn checked(mut config: AppConfig, scratch: &Path, report: &mut CheckReport) -> R
     }
     let is_on_server = config.database.config.is_postgres();
     let missing_awaits = match is_on_server {
-        true => missing_awaits(&project)?,
+        true => missing_awaits(&config)?,
         false => Vec::new(),
     };
     report.findings.extend_from_slice(&missing_awaits);

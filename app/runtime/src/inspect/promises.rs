@@ -5,9 +5,10 @@ use crate::capabilities;
 use sampan_host::log::Level;
 use sampan_host::module::RowOwner;
 use sampan_host::names::camel_case;
+use sampan_host::settings::AllSettings;
 use sampan_host::{Function, FunctionKind};
+use sampan_project::Language;
 use sampan_project::inspect::Finding;
-use sampan_project::{Language, Project};
 
 /// The most calls without `await` that a server names when it starts.
 const MISSING_AWAITS_TOLD_MAX: usize = 20;
@@ -27,16 +28,23 @@ pub fn misused_promises(scripts: &[(String, String)]) -> Vec<Finding> {
     findings
 }
 
-/// Finds calls of `db` in the scripts that the project reaches whose promise nothing awaits on PostgreSQL.
+/// Finds calls of `db` in the scripts that the project reaches whose promise nothing awaits on PostgreSQL, and promises
+/// of functions that give one because a setting wants it.
 ///
 /// # Errors
 /// A script cannot be found or parsed.
-pub(super) fn missing_awaits(project: &Project) -> Result<Vec<Finding>, String> {
+pub(super) fn missing_awaits(config: &AppConfig) -> Result<Vec<Finding>, String> {
+    let project = &config.base.project;
     if project.language() != Some(Language::Js) {
         return Ok(Vec::new());
     }
+    let waiting = waiting_by(&config.base.sections);
     let mut findings = Vec::new();
     for (file, text) in sampan_project::build::scripts(project)? {
+        if !waiting.is_empty() {
+            let found = sampan_js_modules::promise_uses(&file, &text, &waiting).into_iter();
+            findings.extend(found.map(|one| Finding::warning(&file, Some(one.line), one.text)));
+        }
         for one in sampan_js_modules::missing_awaits(&file, &text) {
             let call = one.call;
             let text = format!(
@@ -55,7 +63,7 @@ pub(crate) fn warn_of_missing_awaits(config: &AppConfig) {
         return;
     }
     // Faults of the project are reported when it is loaded.
-    let found = missing_awaits(&config.base.project).unwrap_or_default();
+    let found = missing_awaits(config).unwrap_or_default();
     let logger = &config.program.logger;
     for one in found.iter().take(MISSING_AWAITS_TOLD_MAX) {
         logger.text(Level::Warn, one.to_string());
@@ -89,9 +97,23 @@ fn waiting() -> Vec<(String, String)> {
     found
 }
 
+/// The functions that give a promise in JavaScript on PostgreSQL because of these settings, with the names of their
+/// modules.
+fn waiting_by(settings: &AllSettings) -> Vec<(String, String)> {
+    let set = capabilities::modules().iter();
+    let set = set.filter(|one| one.elsewhere_if.is_some());
+    let mut found = Vec::new();
+    for module in set.filter_map(|one| one.elsewhere_by(settings)) {
+        let rows = module.functions.iter().filter(|row| row.kind.waits());
+        found.extend(rows.map(|row| (camel_case(module.name), camel_case(row.name))));
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sampan_host::settings::SettingValue;
 
     #[test]
     fn only_what_always_waits_is_known() {
@@ -113,5 +135,17 @@ mod tests {
         for (module, name) in [("db", "query"), ("session", "endAll"), ("mail", "send")] {
             assert!(!is_known(module, name), "{module}.{name}");
         }
+    }
+
+    #[test]
+    fn what_waits_by_a_setting_is_known_where_it_is_set() {
+        let mut settings = AllSettings::new(capabilities::sections(), "sampan.toml");
+        assert_eq!(waiting_by(&settings), []);
+        let (value, text) = (Some(SettingValue::Flag(true)), "true".to_owned());
+        settings
+            .put(("cache", "shared"), value, text, "test".to_owned())
+            .expect("valid");
+        let get = ("cache".to_owned(), "get".to_owned());
+        assert!(waiting_by(&settings).contains(&get));
     }
 }

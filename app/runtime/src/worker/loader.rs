@@ -246,7 +246,7 @@ impl Loader {
         let setup = Setup {
             sources: config.base.project.sources(),
             entry: entry.to_owned(),
-            modules: capabilities::over(&config.database.config, modules),
+            modules: capabilities::over(&config.database.config, &config.base.sections, modules),
             context,
             limits: config.serving.script.clone(),
             has_streams: {

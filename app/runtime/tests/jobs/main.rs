@@ -6,6 +6,7 @@ mod clock;
 mod followers;
 mod kept;
 mod million;
+mod rings;
 mod versions;
 
 use sampan_client::Client;

@@ -6,11 +6,13 @@ use crate::group_commit::transaction::Transaction;
 use crate::group_commit::worker::Db;
 use crate::group_commit::writer::Refused;
 use crate::sqlite::connection::SqliteConnection;
+use crate::sqlite::ring;
 use crate::sqlite::run::RunLimits;
 use sampan_host::database::{AppTables, LOST_WRITES, RouteUse, WorkerDatabase};
 use sampan_host::{
     Error, ErrorKind, HandlerId, LocalFuture, Outbox, RequestView, Rows, RunOwner, Value,
 };
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -125,6 +127,27 @@ impl AppTables for Db {
     fn writable(&self) -> LocalFuture<Result<(), Error>> {
         Box::pin(Self::writable(self.clone()))
     }
+
+    fn ring(&self) {
+        if let Some(index) = index(self) {
+            ring::ring(&index);
+        }
+    }
+
+    fn hear(&self, heard: Box<dyn Fn()>) -> LocalFuture<()> {
+        let index = index(self);
+        Box::pin(async move {
+            if let Some(index) = index {
+                // Where it cannot be watched, the caller looks now and then.
+                let _ = ring::hear(&index, heard).await;
+            }
+        })
+    }
+}
+
+/// Returns the path of the index by which the processes tell each other; `None` if the database is not open.
+fn index(db: &Db) -> Option<PathBuf> {
+    db.0.database.opened()?.config.file.index()
 }
 
 /// The tables of capabilities in a transaction that is open.

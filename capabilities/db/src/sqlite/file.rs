@@ -120,6 +120,11 @@ impl KnownFile {
         }
     }
 
+    /// Returns the path of the index of the log that is open.
+    pub(crate) fn index(&self) -> Option<PathBuf> {
+        self.0.get()?.logs().index().map(Path::to_owned)
+    }
+
     /// Reports whether the log or its index was removed or replaced while it was open.
     fn has_lost_logs(&self) -> bool {
         self.0.get().is_some_and(|known| known.logs().have_left())

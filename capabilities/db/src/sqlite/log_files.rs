@@ -88,6 +88,13 @@ impl LogFiles {
         self.logs.iter().find(|log| log.end == LOG_END)
     }
 
+    /// Returns the path of the index, if it was found and was not renamed.
+    pub(super) fn index(&self) -> Option<&Path> {
+        let mut logs = self.logs.iter();
+        let index = logs.find(|log| log.end != LOG_END && log.aside.is_none())?;
+        Some(&index.path)
+    }
+
     /// Returns the paths of those that were found.
     pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
         self.logs.iter().map(|log| log.path.as_path())

@@ -8,6 +8,7 @@ mod log_files;
 pub(crate) mod open;
 pub(crate) mod params;
 pub(crate) mod prepared;
+pub(crate) mod ring;
 pub(crate) mod rows;
 pub(crate) mod run;
 pub(crate) mod statement;

@@ -32,6 +32,8 @@ pub(crate) struct Desk {
     news: AtomicBool,
     /// True if this process may have added jobs.
     has_added: AtomicBool,
+    /// True if another process has rung.
+    has_heard: AtomicBool,
     /// True if other processes are about to be told of jobs.
     is_ringing: AtomicBool,
     /// True if jobs that run may have been cancelled.
@@ -41,6 +43,8 @@ pub(crate) struct Desk {
     /// True if jobs that run are given up, because the process ends.
     is_cut: AtomicBool,
     is_closed: AtomicBool,
+    /// True if this process takes jobs.
+    has_keeper: AtomicBool,
     /// True if the tables on a server were made or found.
     has_tables: AtomicBool,
     /// The traces of the requests that added jobs here, by the numbers of the jobs; the oldest go first.
@@ -76,11 +80,13 @@ impl Desk {
             threads: Notify::new(),
             news: AtomicBool::new(false),
             has_added: AtomicBool::new(false),
+            has_heard: AtomicBool::new(false),
             is_ringing: AtomicBool::new(false),
             is_in_doubt: AtomicBool::new(false),
             is_draining: AtomicBool::new(false),
             is_cut: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
+            has_keeper: AtomicBool::new(false),
             has_tables: AtomicBool::new(false),
             traces: Mutex::default(),
         }

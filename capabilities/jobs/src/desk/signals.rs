@@ -16,6 +16,27 @@ impl Desk {
         self.keeper.notify_one();
     }
 
+    /// Tells the keeper that a process has rung: it may have added jobs, or cancelled some that run here.
+    pub(crate) fn hear_ring(&self) {
+        self.has_heard.store(true, Ordering::Release);
+        self.hear();
+    }
+
+    /// Reports whether a process may have rung since the last call.
+    pub(crate) fn take_heard(&self) -> bool {
+        self.has_heard.swap(false, Ordering::AcqRel)
+    }
+
+    /// Takes note that the keeper on SQLite begins, or ends.
+    pub(crate) fn set_keeper(&self, is_there: bool) {
+        self.has_keeper.store(is_there, Ordering::SeqCst);
+    }
+
+    /// Reports whether this process takes jobs on SQLite. One that does not tells the others of those that it adds.
+    pub(crate) fn has_keeper(&self) -> bool {
+        self.has_keeper.load(Ordering::SeqCst)
+    }
+
     /// Reports whether this process may have added jobs since the last call.
     pub(crate) fn take_added(&self) -> bool {
         self.has_added.swap(false, Ordering::AcqRel)

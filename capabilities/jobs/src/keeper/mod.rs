@@ -1,8 +1,8 @@
 //! The keeper of a process: takes jobs that are due and leaves them at the desk, writes how those ended that ran, and
 //! extends the leases of those that run. All of that goes into one transaction, again and again.
 //!
-//! It sleeps until something was added and committed, something has ended, or something is due. What other processes
-//! add is found within [`LOOK`].
+//! It sleeps until something was added and committed, something has ended, or something is due. Other processes ring
+//! for what they add and do not take, and for what they cancel. What they do not ring for is found within [`LOOK`].
 
 mod clock;
 mod ends;
@@ -18,10 +18,11 @@ use clock::ClockWatch;
 use meters::{CountedAttempt, JobMeters};
 use sampan_host::database::AppTables;
 use sampan_host::log::{Cause, Entry, Level, Log};
-use sampan_host::{Error, ErrorKind, Outbox, Verdict};
+use sampan_host::{Error, ErrorKind, LocalFuture, Outbox, Verdict};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::task::{JoinHandle, spawn_local};
 use tokio::time::{sleep, timeout};
 use upkeep::longest_lease;
 
@@ -41,6 +42,8 @@ pub(crate) struct Keeper {
     clock: ClockWatch,
     /// No lease of another is taken to have ended before this.
     patient_until: Instant,
+    /// True if this process has added jobs which the others are told of where it does not take them.
+    has_added: bool,
     meters: Option<JobMeters>,
 }
 
@@ -99,6 +102,7 @@ impl Keeper {
             pruned: None,
             clock: ClockWatch::new(),
             patient_until: begun,
+            has_added: false,
             meters: None,
         }
     }
@@ -110,6 +114,8 @@ impl Keeper {
 
     /// Keeps jobs until the desk is closed.
     pub(crate) async fn keep(mut self) {
+        self.desk.set_keeper(true);
+        let mut hearing: Option<JoinHandle<()>> = None;
         let mut closing: Option<Instant> = None;
         loop {
             let is_closing = self.desk.is_closed();
@@ -117,8 +123,14 @@ impl Keeper {
                 closing = Some(Instant::now());
             }
             match self.turn().await {
-                Ok(true) if !is_closing => continue,
-                Ok(_) => {}
+                Ok(has_done) => {
+                    // The database is open now.
+                    hearing.get_or_insert_with(|| spawn_local(self.hear()));
+                    self.ring();
+                    if has_done && !is_closing {
+                        continue;
+                    }
+                }
                 Err(error) => {
                     if let Some(log) = &self.log {
                         let text = format!("jobs: {error}");
@@ -135,9 +147,27 @@ impl Keeper {
                 }
             }
             if is_closing {
+                self.desk.set_keeper(false);
+                // For jobs that were given back, or added just now.
+                self.tables.ring();
+                hearing.iter().for_each(JoinHandle::abort);
                 return;
             }
             let _ = timeout(self.pause(), self.desk.keeper.notified()).await;
+        }
+    }
+
+    /// Listens for rings of processes.
+    fn hear(&self) -> LocalFuture<()> {
+        let desk = Arc::clone(&self.desk);
+        self.tables.hear(Box::new(move || desk.hear_ring()))
+    }
+
+    /// Tells other processes of jobs that this one has added and has not taken.
+    fn ring(&mut self) {
+        let has_added = std::mem::take(&mut self.has_added);
+        if has_added && (self.desk.is_draining() || self.desk.may_have_more()) {
+            self.tables.ring();
         }
     }
 
@@ -157,10 +187,15 @@ impl Keeper {
         self.look_at_clock(lease_time);
         let is_look = self.looked.is_none_or(|looked| looked.elapsed() >= LOOK);
         if self.desk.take_news() || is_look {
+            // Behind the news: queues are looked at anew for all that is known to be added now.
+            self.has_added |= self.desk.take_added();
             self.desk.look_anew();
             self.next_due = JobTable(&*self.tables).next_due()?;
             self.looked = Some(Instant::now());
             self.rules = self.desk.crons();
+        }
+        if self.desk.take_heard() && self.has_cancelled()? {
+            self.desk.doubt();
         }
         if let Some(meters) = &mut self.meters {
             meters.look(JobTable(&*self.tables));

@@ -3,7 +3,8 @@
 use super::{Keeper, LostAttempt};
 use crate::desk::Failure;
 use crate::failures::{FailedAttempt, attempts_of, fail, tell_lost};
-use crate::limits::{BATCH_MAX, LEASE_MILLIS_MAX};
+use crate::limits::{BATCH_MAX, CANCELLED_MILLIS, LEASE_MILLIS_MAX};
+use crate::queue::now;
 use crate::table::batches::AllBatchEnds;
 use crate::table::{Expired, JobTable, state};
 use sampan_host::Error;
@@ -17,6 +18,18 @@ pub(super) fn longest_lease(now: i64) -> i64 {
 pub(crate) const LEASE_ENDED: &str = "its process ended, or said nothing for longer than its lease";
 
 impl Keeper {
+    /// Reports whether a job that this process has was cancelled by another process.
+    pub(super) fn has_cancelled(&self) -> Result<bool, Error> {
+        let held = self.desk.held();
+        let since = now().saturating_sub(CANCELLED_MILLIS);
+        // Most rings are for jobs that were added.
+        if held.is_empty() || !JobTable(&*self.tables).any_cancelled(since)? {
+            return Ok(false);
+        }
+        let mine = self.still_mine(held.iter().map(|(id, token)| (*id, *token)))?;
+        Ok(mine.len() < held.len())
+    }
+
     /// Logs attempts whose lease ended.
     pub(super) fn tell_expired(&self, lost: &[LostAttempt]) {
         for one in lost {

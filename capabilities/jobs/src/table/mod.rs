@@ -1,5 +1,4 @@
-//! The table of jobs in the app's database. It is made when the first job is added, so that an app without jobs has
-//! none.
+//! The table of jobs in the app's database. It is made when the first job is added.
 
 mod atomic;
 pub(crate) mod batches;
@@ -11,7 +10,7 @@ pub(crate) mod status;
 
 use crate::limits::TAKEN_ARGS_BYTES_MAX;
 use ended_key::ended_key;
-use given_back::{GIVE_BACK, PUT_OFF};
+use given_back::{CANCELLED, GIVE_BACK, PUT_OFF};
 use sampan_host::database::AppTables;
 use sampan_host::{Cell, Error, ErrorKind, Rows, Value};
 use status::STATUS;
@@ -89,9 +88,10 @@ const PRUNE: &str = "DELETE FROM _sampan_jobs WHERE id IN
     (SELECT id FROM _sampan_jobs WHERE ended IS NOT NULL AND state = ? AND ended < ? LIMIT ?)";
 
 /// The statements on the table of jobs that a server runs again and again. None may look at all rows.
-pub const SERVER_STATEMENTS: [&str; 22] = [
-    OF_KEY, ANY_READY, NEXT_DUE, PROMOTE, READY, ARGS, SET_ARGS, TAKE, TOKENS, EXTEND, EXPIRED,
-    ANY_LATER, SHORTEN, REMOVE, KEEP_DONE, AGAIN, DIE, GIVE_BACK, PUT_OFF, PROGRESS, PRUNE, STATUS,
+pub const SERVER_STATEMENTS: [&str; 23] = [
+    OF_KEY, ANY_READY, CANCELLED, NEXT_DUE, PROMOTE, READY, ARGS, SET_ARGS, TAKE, TOKENS, EXTEND,
+    EXPIRED, ANY_LATER, SHORTEN, REMOVE, KEEP_DONE, AGAIN, DIE, GIVE_BACK, PUT_OFF, PROGRESS,
+    PRUNE, STATUS,
 ];
 
 /// A row to be added.

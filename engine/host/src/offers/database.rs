@@ -248,6 +248,16 @@ pub trait AppTables {
     /// # Errors
     /// The database cannot be written within `busy_millis_max`.
     fn writable(&self) -> LocalFuture<Result<(), Error>>;
+
+    /// Tells all processes that [hear](AppTables::hear) that something was committed which concerns them. It costs one
+    /// system call. Nothing happens where statements wait: see [`WaitingTables::listen`].
+    fn ring(&self) {}
+
+    /// Calls `heard` once it listens, and whenever a process has rung, also this one. Ends at once where rings do not
+    /// come: so callers also look now and then.
+    fn hear(&self, _heard: Box<dyn Fn()>) -> LocalFuture<()> {
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// The result of a statement of a capability.

@@ -1,6 +1,7 @@
 //! The tables offered to scripts: tables of functions and classes, and the words in which they are told.
 
 mod args;
+mod elsewhere;
 pub mod ends;
 pub mod javascript;
 mod macros;

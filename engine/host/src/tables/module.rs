@@ -5,6 +5,7 @@
 
 use crate::error::Error;
 use crate::future::LocalFuture;
+use crate::settings::AllSettings;
 use crate::store::Store;
 use crate::tables::args::{Args, Prompt};
 use crate::tables::names::CLIENT;
@@ -36,6 +37,8 @@ pub struct Module {
     pub request_methods: &'static [Function],
     /// These rows over another backend, where some wait that return at once here. An isolate gets one of both.
     pub elsewhere: Option<&'static Module>,
+    /// Tells by the settings whether those rows are wanted; always where it is left out.
+    pub elsewhere_if: Option<fn(&AllSettings) -> bool>,
     /// The function that reads a form of `multipart/form-data` when a script asks a request for its form. It gives a
     /// map of the fields: texts, native objects, and lists of both.
     pub read_multipart: Option<AsyncBody>,
@@ -51,6 +54,7 @@ impl Module {
         request_fields: &[],
         request_methods: &[],
         elsewhere: None,
+        elsewhere_if: None,
         read_multipart: None,
     };
 
@@ -81,21 +85,6 @@ impl Module {
     /// Reports whether scripts see its functions.
     pub fn is_seen(&self) -> bool {
         !self.declares_routes() && !self.feeds_answers() && !self.sends_requests()
-    }
-
-    /// Reports whether a row of this module or of one of its classes returns at once, and waits
-    /// [elsewhere](Module::elsewhere).
-    pub fn waits_elsewhere(&self, row: &Function) -> bool {
-        let Some(other) = self.elsewhere else {
-            return false;
-        };
-        let rows = |module: &'static Module| {
-            let methods = module.classes.iter().flat_map(|class| class.methods);
-            module.functions.iter().chain(methods)
-        };
-        let here = self.classes.iter().flat_map(|class| class.methods);
-        let mut both = self.functions.iter().chain(here).zip(rows(other));
-        both.any(|(one, other)| std::ptr::eq(one, row) && other.kind.waits())
     }
 
     /// Returns the owner of its functions.

@@ -6,5 +6,6 @@ mod failing;
 mod faults;
 mod keys;
 mod processes;
+mod rings;
 mod server;
 mod told;

@@ -1,5 +1,6 @@
 //! Apps on a PostgreSQL server. Without PostgreSQL these tests are skipped.
 
+mod caches;
 mod clocks;
 mod commands;
 mod connections;
