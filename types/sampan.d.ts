@@ -1183,6 +1183,8 @@ declare module "sampan" {
     function add(seconds: number, span: Record<string, any>): number;
     /** The time of a date in seconds since 1970-01-01 00:00 UTC. A date without a time is its midnight. What is not a date is an error. */
     function parse(text: string, format?: string, options?: Record<string, any>): number;
+    /** A date as text. Names of months and days are English: `req:format_date` writes those of other languages. */
+    function format(seconds: number, format?: string, options?: Record<string, any>): string;
     /** The date for a header field such as `Expires` (RFC 9110 section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`. Parts of a second are left out. Years before 1970 and after 9999 are errors. `time.parse` reads it. */
     function httpDate(seconds?: number): string;
   }

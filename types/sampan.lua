@@ -969,6 +969,13 @@ function app.time.add(seconds, span) end
 ---@return number
 function app.time.parse(text, format, options) end
 
+--- A date as text. Names of months and days are English: `req:format_date` writes those of other languages.
+---@param seconds number The time in seconds since 1970-01-01 00:00 UTC.
+---@param format? string What is written, as in C's `strftime`: `%d.%m.%Y %H:%M`. Unless given, the date as ISO 8601 writes it: `2026-11-22T14:05:09Z`, or with the offset of the time zone.
+---@param options? table `tz`: the time zone by its IANA name, such as `Europe/Berlin`; `UTC` unless given.
+---@return string
+function app.time.format(seconds, format, options) end
+
 --- The date for a header field such as `Expires` (RFC 9110 section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`. Parts of a second are left out. Years before 1970 and after 9999 are errors. `time.parse` reads it.
 ---@param seconds? number The time in seconds since 1970-01-01 00:00 UTC; now unless given.
 ---@return string

@@ -15,13 +15,13 @@ struct FuzzOptions {
     /// Compare with other implementations
     #[arg(value_parser = ["differential"])]
     differential: Option<String>,
-    /// For each target
+    /// The time for each target
     #[arg(long, default_value_t = 10)]
     seconds: u64,
     /// The seed; the same seed gives the same inputs
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Only this target, or the peer to compare with
+    /// The only target to run, or the peer to compare with
     #[arg(long, value_parser = names())]
     target: Option<String>,
 }

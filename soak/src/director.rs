@@ -1,8 +1,8 @@
 //! The director starts the servers, torments them, and looks at them meanwhile.
 
 use crate::disk::Disk;
-use crate::faults::{Fault, Faults, Next};
-use crate::flat::{Sample, Verdict, judge};
+use crate::faults::{Faults, InjectedFault, Next};
+use crate::flat::{LifeVerdict, Sample, judge};
 use crate::project::Project;
 use crate::run::{Run, Site};
 use crate::server::Server;
@@ -118,11 +118,11 @@ impl Director {
             return Ok(());
         };
         match next.fault {
-            Fault::Reload => {
+            InjectedFault::Reload => {
                 server.signal(Signal::HUP);
                 self.done.reloads += 1;
             }
-            Fault::Stop => {
+            InjectedFault::Stop => {
                 stage.site.turn_stopped(true);
                 server.signal(Signal::STOP);
                 self.done.stops += 1;
@@ -133,15 +133,15 @@ impl Director {
                     server.signal(Signal::CONT);
                 }
             }
-            Fault::Kill | Fault::KillInReload => {
-                if next.fault == Fault::KillInReload {
+            InjectedFault::Kill | InjectedFault::KillInReload => {
+                if next.fault == InjectedFault::KillInReload {
                     server.signal(Signal::HUP);
                     wait::dawdle(next.lasts.min(LOOK));
                     self.done.reloads += 1;
                 }
                 self.kill(next.server)?;
             }
-            Fault::Full | Fault::KillInFull => self.fill(next)?,
+            InjectedFault::Full | InjectedFault::KillInFull => self.fill(next)?,
         }
         Ok(())
     }
@@ -177,7 +177,7 @@ impl Director {
             self.done.skipped.push(format!("a full disk: {error}"));
         }
         self.watch(next.lasts);
-        if next.fault == Fault::KillInFull {
+        if next.fault == InjectedFault::KillInFull {
             // The limit goes with the process.
             self.kill(next.server)?;
         } else if let Some(server) = &self.stages[next.server].server
@@ -268,9 +268,9 @@ impl Director {
 
     fn judge(&mut self, name: &str, samples: &[Sample]) {
         match judge(samples) {
-            Verdict::Unknown => {}
-            Verdict::Flat(words) => self.judged.push(format!("{name}: {words}")),
-            Verdict::Grows(words) => self.run.fail(format_args!("{name} grows: {words}")),
+            LifeVerdict::Unknown => {}
+            LifeVerdict::Flat(words) => self.judged.push(format!("{name}: {words}")),
+            LifeVerdict::Grows(words) => self.run.fail(format_args!("{name} grows: {words}")),
         }
     }
 

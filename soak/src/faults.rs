@@ -4,7 +4,12 @@ use crate::random::Random;
 use std::time::Duration;
 
 /// The first faults of a run: each kind once.
-const FIRST: [Fault; 4] = [Fault::Kill, Fault::Full, Fault::Reload, Fault::Stop];
+const FIRST: [InjectedFault; 4] = [
+    InjectedFault::Kill,
+    InjectedFault::Full,
+    InjectedFault::Reload,
+    InjectedFault::Stop,
+];
 /// The part of the run in which processes are killed, in percent. Those that live then are judged by their memory.
 const KILLS_PERCENT: u32 = 60;
 /// The pauses between two faults: so many in a run, within these limits.
@@ -15,7 +20,7 @@ const LASTS_MILLIS_MAX: u64 = 10_000;
 
 /// Something that happens to a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum InjectedFault {
     /// SIGKILL, and a new process in the other language.
     Kill,
     /// SIGHUP.
@@ -33,7 +38,7 @@ pub(crate) enum Fault {
 /// The next fault.
 #[derive(Debug)]
 pub(crate) struct Next {
-    pub(crate) fault: Fault,
+    pub(crate) fault: InjectedFault,
     /// The time before it.
     pub(crate) pause: Duration,
     /// The time that it lasts, where it does.
@@ -45,7 +50,7 @@ pub(crate) struct Next {
 /// The order of faults.
 pub(crate) struct Faults {
     random: Random,
-    first: Vec<Fault>,
+    first: Vec<InjectedFault>,
     time: Duration,
     servers: usize,
 }
@@ -86,12 +91,12 @@ impl Faults {
         };
         let kills = age < self.time * KILLS_PERCENT / 100;
         let fault = match self.random.between(1, 10) {
-            1 | 2 if kills => Fault::Kill,
-            3 if kills => Fault::KillInReload,
-            4 if kills && server == 0 => Fault::KillInFull,
-            4 | 5 => Fault::Stop,
-            6 | 7 if server == 0 => Fault::Full,
-            _ => Fault::Reload,
+            1 | 2 if kills => InjectedFault::Kill,
+            3 if kills => InjectedFault::KillInReload,
+            4 if kills && server == 0 => InjectedFault::KillInFull,
+            4 | 5 => InjectedFault::Stop,
+            6 | 7 if server == 0 => InjectedFault::Full,
+            _ => InjectedFault::Reload,
         };
         Next {
             fault,
@@ -117,7 +122,10 @@ mod tests {
             assert_eq!(first.len(), 4, "{first:?}");
             for _ in 0..50 {
                 let fault = next(61);
-                assert!(matches!(fault, Fault::Stop | Fault::Full | Fault::Reload));
+                assert!(matches!(
+                    fault,
+                    InjectedFault::Stop | InjectedFault::Full | InjectedFault::Reload
+                ));
             }
         }
     }

@@ -41,7 +41,7 @@ fn medians(samples: &[Sample], (from, to): (u32, u32)) -> Option<(u64, u64)> {
 
 /// The verdict on a life.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum LifeVerdict {
     /// Too short to tell.
     Unknown,
     /// Flat, with both ends in words.
@@ -51,11 +51,11 @@ pub(crate) enum Verdict {
 }
 
 /// Compares the end of a life with its warm-up.
-pub(crate) fn judge(samples: &[Sample]) -> Verdict {
+pub(crate) fn judge(samples: &[Sample]) -> LifeVerdict {
     let is_long = samples.last().is_some_and(|last| last.age >= LIFE_MIN);
     let (Some(warm), Some(end), true) = (medians(samples, WARM), medians(samples, END), is_long)
     else {
-        return Verdict::Unknown;
+        return LifeVerdict::Unknown;
     };
     let mib = |bytes: u64| bytes >> 20;
     let words = format!(
@@ -67,9 +67,9 @@ pub(crate) fn judge(samples: &[Sample]) -> Verdict {
     );
     let bytes_max = warm.0 + warm.0 * GROWTH_PERCENT_MAX / 100 + GROWTH_BYTES_MAX;
     if end.0 > bytes_max || end.1 > warm.1 + GROWTH_DESCRIPTORS_MAX {
-        return Verdict::Grows(words);
+        return LifeVerdict::Grows(words);
     }
-    Verdict::Flat(words)
+    LifeVerdict::Flat(words)
 }
 
 #[cfg(test)]
@@ -88,9 +88,9 @@ mod tests {
 
     #[test]
     fn growth_is_told_and_flat_lives_are_not() {
-        assert_eq!(judge(&life(30, 9, 9)), Verdict::Unknown);
-        assert!(matches!(judge(&life(100, 0, 0)), Verdict::Flat(_)));
-        assert!(matches!(judge(&life(100, 2, 0)), Verdict::Grows(_)));
-        assert!(matches!(judge(&life(100, 0, 1)), Verdict::Grows(_)));
+        assert_eq!(judge(&life(30, 9, 9)), LifeVerdict::Unknown);
+        assert!(matches!(judge(&life(100, 0, 0)), LifeVerdict::Flat(_)));
+        assert!(matches!(judge(&life(100, 2, 0)), LifeVerdict::Grows(_)));
+        assert!(matches!(judge(&life(100, 0, 1)), LifeVerdict::Grows(_)));
     }
 }

@@ -4,6 +4,8 @@
 mod floods;
 #[path = "sockets/unread.rs"]
 mod unread;
+#[path = "sockets/writers.rs"]
+mod writers;
 
 use sampan_client::certificates::Identity;
 use sampan_http::websocket::{CloseFrame, Event, Opcode};

@@ -52,7 +52,7 @@ pub(crate) fn run(options: &COptions) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Which of cargo's libraries is meant.
+/// The one of cargo's libraries that is meant.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Release,

@@ -32,7 +32,7 @@ pub(crate) struct GoOptions {
     /// Take the library that the tests have built
     #[arg(long, hide = true, conflicts_with = "release")]
     built: bool,
-    /// Only put the library into its place
+    /// Put the library into its place, and run no tests
     #[arg(long)]
     no_tests: bool,
 }

@@ -36,7 +36,7 @@ pub(crate) struct DirectoryClient {
     asked_pause: Arc<Mutex<Option<Duration>>>,
 }
 
-type Fault = Box<dyn std::error::Error + Send + Sync>;
+type ConnectError = Box<dyn std::error::Error + Send + Sync>;
 type Answering = Pin<Box<dyn Future<Output = Result<BytesResponse, Error>> + Send>>;
 
 impl DirectoryClient {
@@ -83,7 +83,10 @@ impl DirectoryClient {
             .take()
     }
 
-    async fn ask(self, request: Request<BodyWrapper<Bytes>>) -> Result<BytesResponse, Fault> {
+    async fn ask(
+        self,
+        request: Request<BodyWrapper<Bytes>>,
+    ) -> Result<BytesResponse, ConnectError> {
         let (mut parts, body) = request.into_parts();
         let target = std::mem::take(&mut parts.uri);
         let host = target.host().ok_or("a URL without a host")?;
@@ -175,7 +178,7 @@ fn shown(authority: &str, error: &io::Error) -> String {
 async fn exchange(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     request: Request<BodyWrapper<Bytes>>,
-) -> Result<Response<Full<Bytes>>, Fault> {
+) -> Result<Response<Full<Bytes>>, ConnectError> {
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
     // It ends with its sender.
     tokio::spawn(connection);

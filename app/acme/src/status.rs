@@ -57,7 +57,7 @@ pub fn status(settings: &AcmeSettings) -> Vec<CertificateStatus> {
 /// The outcome of a renewal that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RenewalOutcome {
-    /// There is a new certificate, valid until this moment.
+    /// A new certificate, valid until this moment.
     Renewed(SystemTime),
     /// The reason why there is none.
     Failed(String),

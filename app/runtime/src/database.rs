@@ -226,7 +226,7 @@ pub(crate) fn migrate(config: &AppConfig) -> Result<Vec<String>, String> {
     Ok(applied)
 }
 
-/// Why a project did not load, with what its migrations have done before.
+/// Returns the reason why a project did not load, with what its migrations have done before.
 pub(crate) fn with_applied(fault: String, applied: &[String]) -> String {
     if applied.is_empty() {
         return fault;

@@ -314,8 +314,8 @@ impl LocalApp {
         answer_directly(&*self.dispatch, request, peer, &self.limits).await
     }
 
-    /// As [`LocalApp::answer`], for the handshake of a WebSocket: with the client's end of the socket if the answer is
-    /// 101.
+    /// Answers as [`LocalApp::answer`] does, for the handshake of a WebSocket: with the client's end of the socket if
+    /// the answer is 101.
     pub async fn connect(
         &self,
         request: &[u8],

@@ -14,7 +14,7 @@ pub(crate) struct LoadCase {
     /// The number of threads that the server has.
     pub(crate) threads: u32,
     pub(crate) route: Route,
-    /// When a write counts as done, for the routes of a database.
+    /// The point at which a write counts as done, for the routes of a database.
     pub(crate) durability: Option<Durability>,
     pub(crate) connections: u32,
     pub(crate) headers: Headers,
@@ -32,7 +32,7 @@ impl LoadCase {
         }
     }
 
-    /// For the headings of reports.
+    /// Returns the title for the headings of reports.
     pub(crate) fn title(&self) -> String {
         let mut title = self.route.title().to_owned();
         if let Some(durability) = self.durability {

@@ -39,7 +39,7 @@ pub(crate) struct Figure {
     pub(crate) what: String,
     pub(crate) value: String,
     pub(crate) wanted: String,
-    /// Nothing where it was not measured.
+    /// `None` where it was not measured.
     pub(crate) reached: Option<bool>,
 }
 

@@ -61,7 +61,7 @@ pub(crate) struct Series {
 }
 
 impl Series {
-    /// Nothing measured yet.
+    /// Creates a series with nothing measured yet.
     pub(crate) fn new(peer: &'static Peer, case: LoadCase) -> Self {
         Self {
             peer,

@@ -52,7 +52,7 @@ impl SuiteOptions {
         Installer::new(&crate::checkout::root(), !self.no_install)
     }
 
-    /// For the benchmarks of libraries, of which there is no older executable.
+    /// Refuses `--before` and `--cost`, for the benchmarks of libraries, of which there is no older executable.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ impl SuiteOptions {
         }
     }
 
-    /// For the benchmarks that do not compare servers on routes.
+    /// Refuses `--cost`, for the benchmarks that do not compare servers on routes.
     ///
     /// # Errors
     ///
@@ -105,7 +105,8 @@ impl SuiteOptions {
         self.prepare_beside(peers, only, self.twins()?)
     }
 
-    /// As [`SuiteOptions::prepare`], for a benchmark that measures everything, and beside an older executable only some.
+    /// Prepares as [`SuiteOptions::prepare`] does, for a benchmark that measures everything, and beside an older
+    /// executable only some.
     ///
     /// # Errors
     ///

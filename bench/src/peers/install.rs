@@ -21,7 +21,7 @@ pub(crate) struct Installer {
 }
 
 impl Installer {
-    /// For the checkout at `root`.
+    /// Creates an installer for the checkout at `root`.
     pub(crate) fn new(root: &Path, installs: bool) -> Self {
         Self {
             root: root.to_path_buf(),

@@ -1,4 +1,4 @@
-//! Which processors the server and the load run on, and with how many threads each.
+//! The processors on which the server and the load run, and the number of threads of each.
 
 use std::process::Command;
 
@@ -39,7 +39,7 @@ impl Placement {
         }
     }
 
-    /// As [`Placement::new`] for this machine.
+    /// Returns the placement of [`Placement::new`] for this machine.
     pub(crate) fn here(threads: usize) -> Self {
         Self::new(
             threads,
@@ -93,7 +93,7 @@ impl Placement {
         }
     }
 
-    /// For the report.
+    /// Describes the placement for the report.
     pub(crate) fn describe(&self) -> String {
         format!(
             "server on processor {}, load on processor {}",

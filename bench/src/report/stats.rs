@@ -9,7 +9,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// Nothing for no values.
+    /// Returns the spread of the values; `None` for no values.
     pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().collect();
         values.sort_by(f64::total_cmp);

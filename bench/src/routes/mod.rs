@@ -605,7 +605,7 @@ fn greet_post(path: &str, name: &str) -> RouteExchange {
 /// The header lines of a request besides Host and the body's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Headers {
-    /// None.
+    /// No lines.
     Plain,
     /// Those that a browser sends: with Host 11 lines of 600 bytes.
     Browser,

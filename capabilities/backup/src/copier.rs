@@ -25,7 +25,7 @@ mod progress;
 mod telling;
 
 use progress::CopyProgress;
-use telling::{Fault, Trouble};
+use telling::{RoundFault, Trouble};
 
 /// The longest pause between two attempts to reach a target.
 const RETRY_PAUSE_MAX: Duration = Duration::from_secs(30);
@@ -235,7 +235,7 @@ impl Copier {
 
     /// Copies what there is to copy. `is_end` is true for rounds that begin when the process ends: they copy the last
     /// commits. A round that is copying the whole database then has a short time to complete it.
-    fn round(&mut self, is_end: bool) -> Result<(), Fault> {
+    fn round(&mut self, is_end: bool) -> Result<(), RoundFault> {
         if !self.log.is_open() {
             return Ok(());
         }
@@ -282,16 +282,16 @@ impl Copier {
     }
 
     /// Makes sure that this process is the only writer.
-    fn claim(&mut self) -> Result<(), Fault> {
+    fn claim(&mut self) -> Result<(), RoundFault> {
         match self.target.claim(&self.note())? {
             Claim::Own => Ok(()),
             Claim::New => self.claimed(),
-            Claim::Other(other) => Err(Fault::Other(other)),
+            Claim::Other(other) => Err(RoundFault::Other(other)),
         }
     }
 
     /// Writes the next part of the whole copy, unless its generation has just been given up.
-    fn step(&mut self) -> Result<(), Fault> {
+    fn step(&mut self) -> Result<(), RoundFault> {
         let Some(whole) = self.whole.as_mut().filter(|_| !self.pending.is_broken()) else {
             return Ok(());
         };
@@ -301,7 +301,7 @@ impl Copier {
             Err(WholeFault::Target(fault)) => return Err(fault.into()),
             Err(WholeFault::Copy(fault)) => {
                 self.pending.break_off(&fault);
-                return Err(Fault::Failed(fault));
+                return Err(RoundFault::Failed(fault));
             }
         };
         self.progress.uploaded();
@@ -312,7 +312,7 @@ impl Copier {
     }
 
     /// Takes note that this process has become the writer: for the first time, or again after the target was away.
-    fn claimed(&mut self) -> Result<(), Fault> {
+    fn claimed(&mut self) -> Result<(), RoundFault> {
         let Some(generation) = self.pending.generation() else {
             return Ok(());
         };
@@ -331,9 +331,9 @@ impl Copier {
         Ok(())
     }
 
-    fn read(&self) -> Result<(), Fault> {
+    fn read(&self) -> Result<(), RoundFault> {
         let read = self.log.read();
-        read.map_err(|error| Fault::Failed(error.message().to_owned()))
+        read.map_err(|error| RoundFault::Failed(error.message().to_owned()))
     }
 
     /// Writes the objects that wait.

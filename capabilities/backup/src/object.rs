@@ -117,7 +117,7 @@ impl From<LogPlace> for LogPosition {
 pub(crate) enum Unreadable {
     /// Damage.
     Damaged(String),
-    /// There is no key for it, or another one.
+    /// No key for it, or another one.
     Key(String),
 }
 

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// An object of the log that waits.
-pub(crate) struct Waiting {
+pub(crate) struct PendingObject {
     pub(crate) name: String,
     pub(crate) bytes: Vec<u8>,
     /// The time of its commits.
@@ -34,7 +34,7 @@ pub(crate) struct WholeMark {
 /// The treatment of pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stage {
-    /// There is no chain: they are not wanted.
+    /// No chain: they are not wanted.
     #[default]
     Broken,
     /// They are in the whole copy that begins.
@@ -50,7 +50,7 @@ struct Chain {
     /// The number of the next object.
     next: u64,
     previous: Hash,
-    queue: VecDeque<Waiting>,
+    queue: VecDeque<PendingObject>,
     queued_bytes: u64,
     /// The place of the whole copy that began last.
     mark: Option<WholeMark>,
@@ -134,7 +134,7 @@ impl Pending {
     /// Works with the object that waits longest; it is taken away if `work` succeeds.
     pub(crate) fn with_first<E>(
         &self,
-        work: impl FnOnce(&Waiting) -> Result<(), E>,
+        work: impl FnOnce(&PendingObject) -> Result<(), E>,
     ) -> Result<bool, E> {
         // Not under the lock: a checkpoint would wait for the network.
         let Some(first) = self.lock().queue.pop_front() else {
@@ -227,7 +227,7 @@ impl Chain {
         };
         let (bytes, hash) = object::encode(header, &pages, cipher)?;
         self.queued_bytes += bytes.len() as u64;
-        self.queue.push_back(Waiting {
+        self.queue.push_back(PendingObject {
             name: names::log(&self.generation, self.next, time),
             bytes,
             time,

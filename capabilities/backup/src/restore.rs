@@ -49,7 +49,7 @@ impl Restored {
 /// A failure to restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RestoreFault {
-    /// There is no copy, or none so old.
+    /// No copy, or none so old.
     Nothing(String),
     /// Another reason, with what to do.
     Failed(String),

@@ -4,12 +4,14 @@
 use crate::answers::{self, CachedAnswer};
 use crate::changes::{Changes, IsolateCache};
 use crate::rows::MODULE;
-use crate::server::{SERVER_TABLES, ServerCache};
+use crate::server::{SeenTable, ServerCache};
 use crate::settings::{CacheConfig, SECTION};
+use crate::statements::SERVER_TABLES;
 use crate::store::CacheStore;
 use sampan_host::capability::{IsolateSetup, ProcessSetup, Shared};
 use sampan_host::database::AppTables;
-use sampan_host::{Capability, CurrentRun, Effects, Error, ErrorKind};
+use sampan_host::log::Log;
+use sampan_host::{Capability, Context, CurrentRun, Effects, Error, ErrorKind};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -22,6 +24,7 @@ pub static CAPABILITY: Capability = Capability {
     process,
     restore,
     isolate,
+    loaded,
     ..Capability::EMPTY
 };
 
@@ -32,6 +35,7 @@ fn process(setup: &mut ProcessSetup<'_>) -> Result<(), String> {
     setup.shared.put(Arc::new(values));
     let answers: CacheStore<CachedAnswer> = CacheStore::new(config.answers_bytes_max);
     setup.shared.put(Arc::new(answers));
+    setup.shared.put(Arc::new(SeenTable::default()));
     Ok(())
 }
 
@@ -53,15 +57,29 @@ fn isolate(setup: &IsolateSetup<'_>) -> Result<(), Error> {
     let tables = setup.worker.get::<Rc<dyn AppTables>>();
     let tables = tables.filter(|_| config.is_shared);
     let tables = tables.and_then(|tables| tables.waiting());
+    let log = setup.context.get::<Rc<dyn Log>>();
+    let log = log.map(|log| Rc::clone(&*log));
+    let seen = setup.shared.get::<SeenTable>();
+    setup.context.put(seen.ok_or_else(missing("table"))?);
     setup.context.put(IsolateCache {
         store: setup.shared.get().ok_or_else(missing("memory"))?,
         changes: Changes::default(),
-        server: tables.map(|tables| ServerCache::new(tables, config.bytes_max)),
+        server: tables.map(|tables| ServerCache::new(tables, config.bytes_max, log)),
         effects: Effects::of(setup.context).ok_or_else(missing("outbox"))?,
         current: setup
             .context
             .get::<CurrentRun>()
             .map(|current| CurrentRun::clone(&current)),
     });
+    Ok(())
+}
+
+fn loaded(context: &Context) -> Result<(), Error> {
+    let cache = context.get::<IsolateCache>();
+    if let (Some(cache), Some(seen)) = (cache, context.get::<Arc<SeenTable>>())
+        && let Some(server) = &cache.server
+    {
+        server.make(&seen);
+    }
     Ok(())
 }

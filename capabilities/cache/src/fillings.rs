@@ -31,7 +31,7 @@ struct Fills<M> {
 pub(crate) enum Ended<M> {
     /// The function has made a value that is to be kept.
     Made(MadeValue<M>),
-    /// There is nothing to keep: the result of the call.
+    /// No value to keep: the result of the call.
     Over(Value),
 }
 

@@ -16,6 +16,7 @@ mod rows;
 mod server;
 mod server_rows;
 mod settings;
+mod statements;
 mod store;
 
 pub use capability::CAPABILITY;

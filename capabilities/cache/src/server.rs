@@ -3,33 +3,20 @@
 //! Each change gives its key a new token, a removal too: its row stays for a while, without a value. Who begins to make
 //! a value takes the token of the row, and keeps the value only if the row still has it. So a value that was made from
 //! what was true before a change is not kept, whichever process has made the change: while its transaction is open, the
-//! row is locked, and who wants its token waits. All times are those of the server's clock.
+//! row is locked, and who wants its token waits.
 
 use crate::limits::{
     CLAIM_SECONDS, ENTRY_BYTES, MEASURE_PARTS, PRUNE_BYTES, PRUNE_COUNT, RERUNS_MAX,
 };
-use sampan_host::database::{OwnTable, TableResult, WaitingTables, WorkerDatabase};
+use crate::statements::{ADD, CLAIM, EVICT, FINISH, MAKE, PRUNE, PUT, READ, SERVER_TABLES};
+use sampan_host::database::{TableResult, WaitingTables, WorkerDatabase};
+use sampan_host::log::{Cause, Entry, Level, Log};
 use sampan_host::topics::Payload;
 use sampan_host::{Cell as RowCell, Context, Error, ErrorKind, LocalFuture, Value};
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-
-/// The table, and the statements that make it, one process after the other. The values are no loss after a crash of the
-/// server.
-pub(crate) const SERVER_TABLES: OwnTable = OwnTable {
-    name: "_sampan_cache",
-    column: None,
-    statements: &[
-        "SELECT pg_advisory_xact_lock(6598739400034934363)",
-        "CREATE UNLOGGED TABLE IF NOT EXISTS _sampan_cache(
-           key bytea PRIMARY KEY, token bigint GENERATED ALWAYS AS IDENTITY, kind smallint NOT NULL, value bytea,
-           number bigint, bytes integer NOT NULL, ends timestamptz NOT NULL
-         )",
-        "CREATE INDEX IF NOT EXISTS _sampan_cache_ends ON _sampan_cache(ends)",
-        "CREATE INDEX IF NOT EXISTS _sampan_cache_token ON _sampan_cache(token)",
-    ],
-};
 
 /// The kinds of values. `0` has none: the key was removed, or its value is being made until `ends`.
 const NOTHING: i64 = 0;
@@ -37,60 +24,6 @@ const TEXT: i64 = 1;
 const BYTES: i64 = 2;
 /// A whole number is in `number`; `null` has neither that nor a `value`.
 const JSON: i64 = 3;
-
-const READ: &str = "
-SELECT kind, value, number, token FROM _sampan_cache WHERE key = $1 AND ends > clock_timestamp()";
-
-/// Keeps a value for `$6` seconds, or removes the key.
-const PUT: &str = "
-INSERT INTO _sampan_cache (key, kind, value, number, bytes, ends)
-VALUES ($1, $2, $3, $4, $5, coalesce(clock_timestamp() + make_interval(secs => $6), 'infinity'))
-ON CONFLICT (key) DO UPDATE SET token = DEFAULT, kind = excluded.kind, value = excluded.value,
-    number = excluded.number, bytes = excluded.bytes, ends = excluded.ends";
-
-/// Takes note that the value of a key is being made. Gives nothing where the row is in use.
-const CLAIM: &str = "
-INSERT INTO _sampan_cache AS c (key, kind, bytes, ends)
-VALUES ($1, 0, $2, clock_timestamp() + make_interval(secs => $3))
-ON CONFLICT (key) DO UPDATE SET token = DEFAULT, kind = 0, value = NULL, number = NULL, bytes = excluded.bytes,
-    ends = excluded.ends
-WHERE c.ends <= clock_timestamp() RETURNING token";
-
-/// Keeps a value that was made, unless the key was changed since.
-const FINISH: &str = "
-UPDATE _sampan_cache SET token = DEFAULT, kind = $2, value = $3, number = $4, bytes = $5,
-    ends = coalesce(clock_timestamp() + make_interval(secs => $6), 'infinity')
-WHERE key = $1 AND token = $7";
-
-/// Adds `$2` to the number of a key, and gives the sum: nothing where the value is no whole number, or the sum is too
-/// large. A new key is kept for `$4` seconds.
-const ADD: &str = "
-INSERT INTO _sampan_cache AS c (key, kind, number, bytes, ends)
-VALUES ($1, 3, $2, $3, coalesce(clock_timestamp() + make_interval(secs => $4), 'infinity'))
-ON CONFLICT (key) DO UPDATE SET token = DEFAULT, kind = 3, value = NULL, bytes = excluded.bytes,
-    number = excluded.number
-        + CASE WHEN c.kind = 0 OR c.ends <= clock_timestamp() THEN 0 ELSE coalesce(c.number, 0) END,
-    ends = CASE WHEN c.kind = 0 OR c.ends <= clock_timestamp() THEN excluded.ends ELSE c.ends END
-WHERE c.kind = 0 OR c.ends <= clock_timestamp() OR c.kind = 3 AND c.value IS NULL
-    AND CAST(coalesce(c.number, 0) AS numeric) + excluded.number
-        BETWEEN -9223372036854775808 AND 9223372036854775807
-RETURNING number";
-
-/// Removes rows whose time is over, `$1` at most.
-const PRUNE: &str = "
-DELETE FROM _sampan_cache WHERE key IN (
-    SELECT key FROM _sampan_cache WHERE ends < now() ORDER BY ends LIMIT $1 FOR UPDATE SKIP LOCKED)";
-
-/// Removes the rows that were changed the longest ago, `$2` at most, where all have more than `$1` bytes.
-const EVICT: &str = "
-DELETE FROM _sampan_cache WHERE key IN (
-    SELECT key FROM _sampan_cache WHERE key IN (
-        SELECT key FROM (
-            SELECT key, sum(bytes) OVER (ORDER BY token) - bytes AS before
-            FROM (SELECT key, token, bytes FROM _sampan_cache ORDER BY token LIMIT $2) AS oldest
-        ) AS summed
-        WHERE before < (SELECT sum(bytes) FROM _sampan_cache) - CAST($1 AS bigint))
-    FOR UPDATE SKIP LOCKED)";
 
 /// The table as one isolate has it.
 pub(crate) struct ServerCache {
@@ -100,7 +33,12 @@ pub(crate) struct ServerCache {
     unpruned: Cell<usize>,
     /// The bytes of changes here since all rows were measured.
     unmeasured: Cell<usize>,
+    log: Option<Rc<dyn Log>>,
 }
+
+/// True once a worker of this process has seen the table.
+#[derive(Default)]
+pub(crate) struct SeenTable(AtomicBool);
 
 /// The table as one call sees it.
 #[derive(Clone)]
@@ -121,13 +59,32 @@ pub(crate) enum Found {
 }
 
 impl ServerCache {
-    pub(crate) fn new(tables: Rc<dyn WaitingTables>, bytes_max: usize) -> Self {
+    pub(crate) fn new(
+        tables: Rc<dyn WaitingTables>,
+        bytes_max: usize,
+        log: Option<Rc<dyn Log>>,
+    ) -> Self {
         Self {
             tables,
             bytes_max,
             unpruned: Cell::new(0),
             unmeasured: Cell::new(0),
+            log,
         }
+    }
+
+    /// Makes the table unless it is there: statements of a batch cannot wait for that. Blocks the thread. Where it
+    /// fails, statements outside of batches say why.
+    pub(crate) fn make(&self, seen: &SeenTable) {
+        let run = |sql| self.tables.run_in_place(sql, &Value::Null);
+        if seen.0.load(Ordering::Relaxed) {
+            return;
+        }
+        let made = match run("SELECT 1 FROM _sampan_cache LIMIT 0") {
+            Ok(None) => run(MAKE).map(drop),
+            found => found.map(drop),
+        };
+        seen.0.store(made.is_ok(), Ordering::Relaxed);
     }
 
     /// Returns the table as the run sees it that goes on now.
@@ -142,29 +99,48 @@ impl ServerCache {
         }
     }
 
-    /// Takes note of a change of so many bytes. Once in a while it removes rows whose time is over, and then those that
-    /// were changed the longest ago, where all have more than `bytes_max`.
-    pub(crate) async fn changed(&self, bytes: usize, table: &CallTable) {
-        let unpruned = self.unpruned.get().saturating_add(bytes);
-        let unmeasured = self.unmeasured.get().saturating_add(bytes);
-        let measure_at = self.bytes_max / MEASURE_PARTS;
-        // A transaction does not wait for what has nothing to do with it.
-        let is_due = !table.is_in_transaction && unpruned >= PRUNE_BYTES.min(measure_at);
-        let measures = is_due && unmeasured >= measure_at;
-        self.unpruned.set(if is_due { 0 } else { unpruned });
-        self.unmeasured.set(if measures { 0 } else { unmeasured });
-        let count = Value::Int(PRUNE_COUNT);
-        // Where one of them fails, a later one does more.
-        if is_due {
-            let count = Value::List(vec![count.clone()]);
-            let _ = self.tables.run(PRUNE, &count).await;
-        }
-        if measures {
-            let bytes_max = i64::try_from(self.bytes_max).unwrap_or(i64::MAX);
-            let params = Value::List(vec![Value::Int(bytes_max), count]);
-            let _ = self.tables.run(EVICT, &params).await;
+    /// Takes note of a change of so many bytes.
+    pub(crate) fn note(&self, bytes: usize) {
+        for noted in [&self.unpruned, &self.unmeasured] {
+            noted.set(noted.get().saturating_add(bytes));
         }
     }
+
+    /// Once in a while removes rows whose time is over, and then those that were changed the longest ago, where all
+    /// have more than `bytes_max`.
+    pub(crate) async fn clean(&self, table: &CallTable) {
+        let measure_at = self.bytes_max / MEASURE_PARTS;
+        // A transaction does not wait for what has nothing to do with it.
+        let is_due = self.unpruned.get() >= PRUNE_BYTES.min(measure_at) && !table.is_in_transaction;
+        if !is_due {
+            return;
+        }
+        self.unpruned.set(0);
+        self.remove(PRUNE, vec![Value::Int(PRUNE_COUNT)]).await;
+        if self.unmeasured.get() < measure_at {
+            return;
+        }
+        let count = evicted_max(self.unmeasured.take());
+        self.remove(EVICT, vec![length(self.bytes_max), Value::Int(count)])
+            .await;
+    }
+
+    /// Removes rows. Where that fails, the next time does more.
+    async fn remove(&self, sql: &str, params: Vec<Value>) {
+        let removed = self.tables.run(sql, &Value::List(params)).await;
+        if let (Err(error), Some(log)) = (removed, &self.log) {
+            let text = format!("removing old values of the shared cache: {error}");
+            let cause = Cause::message(error.message());
+            log.write_limited(Level::Error, cause, &Entry::text(text));
+        }
+    }
+}
+
+/// Returns the number of rows that are removed at a time after changes of so many bytes: more than were added by them,
+/// however small these are.
+fn evicted_max(bytes: usize) -> i64 {
+    let rows = i64::try_from(bytes / ENTRY_BYTES).unwrap_or(i64::MAX);
+    rows.saturating_mul(2).max(PRUNE_COUNT)
 }
 
 /// A statement and its parameters.
@@ -338,6 +314,12 @@ fn internal(text: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn more_rows_are_removed_than_were_added() {
+        assert_eq!(evicted_max(0), PRUNE_COUNT);
+        assert!(evicted_max(4 * 1024 * 1024) > 4 * 1024 * 1024 / ENTRY_BYTES as i64);
+    }
 
     #[test]
     fn each_kind_of_value_has_a_row_of_its_own() {

@@ -59,6 +59,7 @@ impl Call {
     /// Changes the key; in the function of a batch together with that.
     fn change(self, statement: Statement, size: usize) -> Result<Prompt, Error> {
         if self.table.record(&statement, self.forget())? {
+            server(&self.cache)?.note(size);
             return Ok(Prompt::Done(Value::Null));
         }
         let running = self.begin(statement)?;
@@ -69,8 +70,14 @@ impl Call {
         })))
     }
 
+    /// Takes note of a change of so many bytes, and removes old values if it is time.
     async fn changed(&self, size: usize) -> Result<(), Error> {
-        server(&self.cache)?.changed(size, &self.table).await;
+        server(&self.cache)?.note(size);
+        self.clean().await
+    }
+
+    async fn clean(&self) -> Result<(), Error> {
+        server(&self.cache)?.clean(&self.table).await;
         Ok(())
     }
 }
@@ -83,7 +90,10 @@ fn server(cache: &IsolateCache) -> Result<&ServerCache, Error> {
 pub(crate) fn get(context: &Context, mut args: Args) -> Result<Prompt, Error> {
     let call = Call::new(context, &mut args)?;
     Ok(Prompt::Waits(Box::pin(async move {
-        match call.table.read(&call.key).await? {
+        let found = call.table.read(&call.key).await?;
+        // Batches do not wait for this.
+        call.clean().await?;
+        match found {
             Some(Found::Value(value)) => copy(&value),
             Some(Found::Claimed(_)) | None => Ok(Value::Null),
         }
@@ -153,6 +163,7 @@ pub(crate) fn enter(context: &Context, mut args: Args) -> LocalFuture<Result<Val
                 return there(&value);
             }
         };
+        call.changed(call.key.len() + ENTRY_BYTES).await?;
         match call.table.claim(&call.key).await? {
             Found::Value(value) => {
                 let found = there(&value);

@@ -37,7 +37,7 @@ impl Bounds {
 }
 
 /// The options of all rows.
-struct Options {
+struct CompressionOptions {
     level: Compression,
     /// True for DEFLATE without a frame.
     is_raw: bool,
@@ -45,7 +45,7 @@ struct Options {
     bytes_max: usize,
 }
 
-impl Options {
+impl CompressionOptions {
     /// Reads the options, of which a row has those that are `known`.
     fn read(given: Value, known: &[&str], limits: &ScriptLimits) -> Result<Self, Error> {
         let mut options = Self {
@@ -105,7 +105,7 @@ fn whole(value: &Value, range: std::ops::RangeInclusive<u64>) -> Option<u64> {
 pub(crate) fn gzip(context: &Context, mut args: Args) -> Result<Value, Error> {
     let bounds = Bounds::of(context);
     let data = args.bytes(0);
-    let options = Options::read(args.take(1), &["level"], &bounds.limits)?;
+    let options = CompressionOptions::read(args.take(1), &["level"], &bounds.limits)?;
     let encoder = GzEncoder::new(Vec::new(), options.level);
     given(feed(&bounds, &data, encoder)?.finish())
 }
@@ -113,7 +113,7 @@ pub(crate) fn gzip(context: &Context, mut args: Args) -> Result<Value, Error> {
 pub(crate) fn deflate(context: &Context, mut args: Args) -> Result<Value, Error> {
     let bounds = Bounds::of(context);
     let data = args.bytes(0);
-    let options = Options::read(args.take(1), &["level", "raw"], &bounds.limits)?;
+    let options = CompressionOptions::read(args.take(1), &["level", "raw"], &bounds.limits)?;
     match options.is_raw {
         true => {
             let encoder = DeflateEncoder::new(Vec::new(), options.level);
@@ -129,7 +129,7 @@ pub(crate) fn deflate(context: &Context, mut args: Args) -> Result<Value, Error>
 pub(crate) fn gunzip(context: &Context, mut args: Args) -> Result<Value, Error> {
     let bounds = Bounds::of(context);
     let data = args.bytes(0);
-    let options = Options::read(args.take(1), &["bytes_max"], &bounds.limits)?;
+    let options = CompressionOptions::read(args.take(1), &["bytes_max"], &bounds.limits)?;
     let found = gunzipped(&bounds, &data, options.bytes_max)?;
     Ok(found.map_or(Value::Null, Value::Bytes))
 }
@@ -137,7 +137,7 @@ pub(crate) fn gunzip(context: &Context, mut args: Args) -> Result<Value, Error> 
 pub(crate) fn inflate(context: &Context, mut args: Args) -> Result<Value, Error> {
     let bounds = Bounds::of(context);
     let data = args.bytes(0);
-    let options = Options::read(args.take(1), &["bytes_max", "raw"], &bounds.limits)?;
+    let options = CompressionOptions::read(args.take(1), &["bytes_max", "raw"], &bounds.limits)?;
     let found = inflated(&bounds, &data, &options)?;
     Ok(found.map_or(Value::Null, Value::Bytes))
 }
@@ -190,7 +190,11 @@ fn gunzipped(bounds: &Bounds, data: &[u8], bytes_max: usize) -> Result<Option<Ve
 }
 
 /// Returns the data of zlib or of DEFLATE alone; `None` if it is neither, ends too early or goes on behind its end.
-fn inflated(bounds: &Bounds, data: &[u8], options: &Options) -> Result<Option<Vec<u8>>, Error> {
+fn inflated(
+    bounds: &Bounds,
+    data: &[u8],
+    options: &CompressionOptions,
+) -> Result<Option<Vec<u8>>, Error> {
     let mut decoder = Decompress::new(!options.is_raw);
     let (mut found, mut piece) = (Vec::new(), vec![0; PIECE_BYTES]);
     let (mut read, mut rest) = (0, data);

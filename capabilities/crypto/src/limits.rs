@@ -4,7 +4,7 @@
 pub(crate) const KEY_CHARS_MIN: usize = 32;
 /// The most secret keys of a project: each is tried for what does not open.
 pub(crate) const KEYS_MAX: usize = 16;
-/// For how many purposes derived keys are kept.
+/// The most purposes for which derived keys are kept.
 pub(crate) const PURPOSES_MAX: usize = 256;
 /// The most random bytes of one call.
 pub(crate) const RANDOM_BYTES_MAX: usize = 65_536;

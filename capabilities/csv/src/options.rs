@@ -4,7 +4,7 @@ use sampan_host::{Error, Value, refusals};
 
 /// The way text is read or written.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Options {
+pub(crate) struct CsvOptions {
     /// The columns to write, in this order.
     pub(crate) columns: Option<Vec<String>>,
     /// True if the first record that is read names the columns.
@@ -15,7 +15,7 @@ pub(crate) struct Options {
     pub(crate) is_spreadsheet: bool,
 }
 
-impl Default for Options {
+impl Default for CsvOptions {
     fn default() -> Self {
         Self {
             columns: None,
@@ -31,7 +31,7 @@ pub(crate) const READING: &[&str] = &["header", "separator"];
 /// The options of what writes.
 pub(crate) const WRITING: &[&str] = &["columns", "separator", "spreadsheet"];
 
-impl Options {
+impl CsvOptions {
     /// Reads the options that a script gave, of which these are `known`.
     pub(crate) fn read(given: Value, known: &[&str]) -> Result<Self, Error> {
         let mut options = Self::default();

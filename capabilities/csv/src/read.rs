@@ -1,7 +1,7 @@
 //! Records out of text that comes in pieces of any size.
 
 use crate::limits::{FIELDS_MAX, RECORD_BYTES_MAX};
-use crate::options::Options;
+use crate::options::CsvOptions;
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 use sampan_host::{Cell, Error, ErrorKind, Rows, Value};
 use std::mem::replace;
@@ -37,7 +37,7 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    pub(crate) fn new(options: &Options, fault: ErrorKind) -> Self {
+    pub(crate) fn new(options: &CsvOptions, fault: ErrorKind) -> Self {
         Self {
             parser: ReaderBuilder::new().delimiter(options.separator).build(),
             bytes: vec![0; 1024],
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     /// All records of a text that comes in pieces of this size.
-    fn read(text: &[u8], size: usize, options: &Options) -> Result<Vec<Vec<String>>, Error> {
+    fn read(text: &[u8], size: usize, options: &CsvOptions) -> Result<Vec<Vec<String>>, Error> {
         let mut records = Records::new(options, ErrorKind::Script);
         let mut all = Vec::new();
         for mut piece in text.chunks(size) {
@@ -259,9 +259,9 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &[&[&str]]) {
-        let options = Options {
+        let options = CsvOptions {
             has_header: false,
-            ..Options::default()
+            ..CsvOptions::default()
         };
         for size in [1, 2, 3, 7, 4096] {
             let all = read(text.as_bytes(), size, &options).expect(text);
@@ -272,7 +272,7 @@ mod tests {
     #[track_caller]
     fn check_error(text: &[u8], expected: &str) {
         for size in [1, 3, 100_000] {
-            let error = read(text, size, &Options::default()).expect_err(expected);
+            let error = read(text, size, &CsvOptions::default()).expect_err(expected);
             assert_eq!(error.message(), format!("invalid CSV: {expected}"));
         }
     }
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn the_header_names_the_columns() {
-        let all = read(b"id,name\n1,Ann\n2,\n", 5, &Options::default()).expect("records");
+        let all = read(b"id,name\n1,Ann\n2,\n", 5, &CsvOptions::default()).expect("records");
         assert_eq!(all, [["id=1", "name=Ann"], ["id=2", "name="]]);
     }
 

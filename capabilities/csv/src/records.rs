@@ -1,7 +1,7 @@
 //! `csv.each` and `req:csv_records`: a function of the script for each record.
 
 use crate::limits::TURN_MAX;
-use crate::options::{Options, READING};
+use crate::options::{CsvOptions, READING};
 use crate::read::Records;
 use sampan_host::{Args, Callback, Context, Error, ErrorKind, LocalFuture, RequestView, Value};
 use std::time::Instant;
@@ -28,7 +28,7 @@ impl Calls {
     /// The function is the argument of that index, the options are the next.
     fn new(args: &mut Args, index: usize, fault: ErrorKind) -> Result<Self, Error> {
         let missing = || Error::new(ErrorKind::Internal, "no function");
-        let options = Options::read(args.take(index + 1), READING)?;
+        let options = CsvOptions::read(args.take(index + 1), READING)?;
         Ok(Self {
             function: args.function(index).ok_or_else(missing)?,
             records: Records::new(&options, fault),

@@ -1,7 +1,7 @@
 //! `csv.encode`, and the objects of `csv.writer`.
 
 use crate::limits::UNTAKEN_BYTES_MAX;
-use crate::options::{Options, WRITING};
+use crate::options::{CsvOptions, WRITING};
 use crate::write::Encoder;
 use sampan_host::reader::Kind;
 use sampan_host::{
@@ -33,7 +33,7 @@ pub(crate) fn encode(
 ) -> Result<Value, Error> {
     let rows = args.handle(0);
     let limits = context.get::<ScriptLimits>().unwrap_or_default();
-    let options = Options::read(args.take(1), WRITING)?;
+    let options = CsvOptions::read(args.take(1), WRITING)?;
     let mut encoder = Encoder::new(&options, (limits.memory_bytes_max, "memory_bytes_max"));
     let count = match reader.kind(rows) {
         Kind::List => reader.len(rows)?,
@@ -48,7 +48,7 @@ pub(crate) fn encode(
 }
 
 pub(crate) fn writer(context: &Context, mut args: Args) -> Result<Value, Error> {
-    let options = Options::read(args.take(0), WRITING)?;
+    let options = CsvOptions::read(args.take(0), WRITING)?;
     let encoder = Encoder::new(&options, (UNTAKEN_BYTES_MAX, "take() them first"));
     let writer = context.objects().add(&WRITER, RefCell::new(encoder));
     Ok(Value::Object(writer))

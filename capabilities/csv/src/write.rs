@@ -1,7 +1,7 @@
 //! Text of rows, which are read where they lie in the script.
 
 use crate::limits::FIELDS_MAX;
-use crate::options::Options;
+use crate::options::CsvOptions;
 use crate::read::counted;
 use sampan_host::json::{write_f64, write_i64};
 use sampan_host::reader::{Keys, Kind};
@@ -54,7 +54,7 @@ impl Columns {
 
 impl Encoder {
     /// Writes at most so many bytes until they are taken; more is an error that says why.
-    pub(crate) fn new(options: &Options, room: (usize, &'static str)) -> Self {
+    pub(crate) fn new(options: &CsvOptions, room: (usize, &'static str)) -> Self {
         let mut encoder = Self {
             separator: options.separator,
             is_spreadsheet: options.is_spreadsheet,

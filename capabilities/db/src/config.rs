@@ -3,7 +3,7 @@
 use crate::sqlite::file::KnownFile;
 use sampan_host::Error;
 use sampan_host::settings::{Preset, Section, SettingKey, Settings};
-use sampan_postgres::PostgresConfig;
+use sampan_postgres::{CellForms, PostgresConfig};
 use std::path::{Path, PathBuf};
 
 const DAY_MILLIS: u64 = 24 * 3_600 * 1_000;
@@ -21,6 +21,10 @@ pub static SECTION: Section = Section {
             "connections of the process to a PostgreSQL server; statements above it wait for one"),
         SettingKey::flag("prepared_statements", Preset::Flag(true),
             "PostgreSQL keeps statements under names; false behind pgbouncer in transaction mode"),
+        SettingKey::choice("timestamps", &["text", "date"],
+            "cells of PostgreSQL's date, timestamp and timestamptz: text, or what scripts calculate with"),
+        SettingKey::choice("numerics", &["text", "number"],
+            "cells of PostgreSQL's numeric: text with all digits, or numbers"),
         SettingKey::choice("durability", &["full", "normal"],
             "what an acknowledged write survives: power loss, or the death of the process"),
         SettingKey::flag("migrate", Preset::Flag(true), "a server that starts applies the migrations of the project"),
@@ -46,7 +50,7 @@ pub static SECTION: Section = Section {
     ],
 };
 
-/// When a write counts as done.
+/// The point at which a write counts as done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
     /// On disk: a commit survives power loss.
@@ -72,7 +76,9 @@ pub struct DatabaseConfig {
     pub connections_max: usize,
     /// True where the server keeps statements under names, which a pooler in transaction mode does not pass on.
     pub has_named_statements: bool,
-    /// When a write counts as done.
+    /// The cells from the server that are not text for scripts.
+    pub cell_forms: CellForms,
+    /// The point at which a write counts as done.
     pub durability: Durability,
     /// Prepared statements that each connection keeps.
     pub statements_max: usize,
@@ -101,7 +107,7 @@ pub struct DatabaseConfig {
     pub wal_bytes_max: u64,
     /// True for a command beside a server: the write-ahead log is left as it is, because the server may still read it.
     pub leaves_log: bool,
-    /// Which file that turned out to be; shared by clones.
+    /// The file that the path turned out to be; shared by clones.
     pub file: KnownFile,
 }
 
@@ -198,6 +204,10 @@ impl DatabaseConfig {
             database: None,
             connections_max: settings.number("connections_max"),
             has_named_statements: settings.flag("prepared_statements"),
+            cell_forms: CellForms {
+                has_dates: settings.text("timestamps") == "date",
+                has_numbers: settings.text("numerics") == "number",
+            },
             durability: match settings.text("durability") {
                 "normal" => Durability::Normal,
                 _ => Durability::Full,
@@ -255,6 +265,20 @@ mod tests {
         ] {
             assert_eq!(without_password(url), shown);
         }
+    }
+
+    #[test]
+    fn cells_from_a_server_are_text_unless_said_otherwise() {
+        let forms = |written: &[(&'static str, &str)]| {
+            let values = written.iter();
+            let values = values.map(|(key, word)| (*key, SettingValue::Text((*word).to_owned())));
+            let settings = Settings::with(&SECTION, values).expect("valid");
+            DatabaseConfig::from_settings(&settings, Path::new("")).cell_forms
+        };
+        assert_eq!(forms(&[]), CellForms::default());
+        assert!(forms(&[("timestamps", "date")]).has_dates);
+        let all = forms(&[("timestamps", "text"), ("numerics", "number")]);
+        assert!(all.has_numbers && !all.has_dates);
     }
 
     #[test]

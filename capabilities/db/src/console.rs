@@ -75,7 +75,7 @@ pub trait Output {
     fn plan(&mut self, steps: &[PlanStep]) -> io::Result<()>;
 }
 
-/// Why a text did not run to its end.
+/// The reason why a text did not run to its end.
 #[derive(Debug)]
 pub enum RunError {
     /// A statement failed.

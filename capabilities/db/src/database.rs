@@ -264,7 +264,7 @@ impl Opened {
         }
     }
 
-    /// Nothing is written until a fresh connection has written and synced.
+    /// Refuses writes until a fresh connection has written and synced.
     fn break_off(&self, writer: Box<SqliteConnection>, cause: &str) {
         self.writers.refuse(Refused::Broken(cause.to_owned()));
         // One that cannot be undone keeps the lock that the fresh connection needs: closing it gives that back.

@@ -264,7 +264,7 @@ fn compare(files: &[File], applied: Vec<Applied>) -> Vec<MigrationStatus> {
     entries
 }
 
-/// Why nothing is applied while there is this entry.
+/// Returns the reason why nothing is applied while there is this entry.
 fn refusal(entry: &MigrationStatus, entries: &[MigrationStatus], dir: &Path) -> Error {
     let file = dir.join(format!("{}.sql", entry.name));
     let file = file.display();

@@ -43,7 +43,7 @@ const METHODS: &[Function] = &[
 pub(crate) struct AnswerBody {
     /// The pieces that were there with the head.
     first: RefCell<Vec<u8>>,
-    /// Nothing once it has ended or was given up.
+    /// `None` once it has ended or was given up.
     rest: RefCell<Option<Box<dyn StreamedBody>>>,
     is_cancelled: Cell<bool>,
     is_being_read: Cell<bool>,

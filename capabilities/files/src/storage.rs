@@ -17,10 +17,10 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-/// When a change of a file is reported as done.
+/// The point at which a change of a file is reported as done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// When it is on the disk.
+    /// The moment at which it is on the disk.
     Full,
     /// At once; the last moments may be lost with the power.
     Normal,
@@ -37,7 +37,7 @@ pub struct FilesConfig {
     pub storage: PathBuf,
     /// The folder of files without a name; below the storage folder unless given.
     pub temp: Option<PathBuf>,
-    /// When a change is reported as done.
+    /// The point at which a change is reported as done.
     pub durability: Durability,
     /// The limits of forms with files.
     pub forms: FormLimits,

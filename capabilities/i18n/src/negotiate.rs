@@ -1,4 +1,4 @@
-//! Which locale a client gets: RFC 9110 section 12.5.4, and the lookup of RFC 4647 section 3.4.
+//! The locale that a client gets: RFC 9110 section 12.5.4, and the lookup of RFC 4647 section 3.4.
 
 use crate::catalog::Catalogs;
 use crate::limits::{LANGUAGES_MAX, TAG_BYTES_MAX};

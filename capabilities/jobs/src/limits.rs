@@ -45,7 +45,9 @@ pub(crate) const TEST_ATTEMPTS_MAX: i64 = 10_000;
 /// The interval at which the keeper looks for what other processes have added without ringing.
 pub(crate) const LOOK: Duration = Duration::from_millis(500);
 /// A process that rings may have cancelled jobs so many milliseconds ago: its transaction was open meanwhile.
-pub(crate) const CANCELLED_MILLIS: i64 = 10_000;
+pub(crate) const CANCELLED_MILLIS: i64 = 60_000;
+/// The interval after which a process that cannot listen for rings tries it again.
+pub(crate) const HEAR_AGAIN: Duration = Duration::from_secs(60);
 /// The pause of the keeper after an error of the database.
 pub(crate) const ERROR_PAUSE: Duration = Duration::from_millis(500);
 /// The time in which a keeper that ends tries again after an error: jobs that it does not give back wait for the end of

@@ -1,4 +1,4 @@
-//! When a cron runs: a pattern over the wall clock of a time zone.
+//! The times at which a cron runs: a pattern over the wall clock of a time zone.
 //!
 //! `croner` reads the pattern and finds the times. It is asked over jiff's times by [`Moment`], because it knows
 //! another version of jiff.

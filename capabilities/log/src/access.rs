@@ -12,7 +12,7 @@ const FIELD_BYTES_MAX: usize = 1024;
 /// The format of the access log look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AccessFormat {
-    /// There are none.
+    /// No lines.
     #[default]
     Off,
     /// The "combined" format of Apache and nginx, with more figures as `key=value` behind it.

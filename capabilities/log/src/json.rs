@@ -1,5 +1,6 @@
 //! Values as JSON within a limit: the output is valid for every value, and at most a little longer than the limit.
 
+use sampan_host::clock::IsoTime;
 use sampan_host::{Value, rows::Cell};
 use std::fmt::Write;
 
@@ -112,6 +113,9 @@ impl LimitedWriter {
                 let _ = write!(out, "{value}");
             }
             Cell::Float(value) => float(out, value),
+            Cell::Date(millis) => {
+                let _ = write!(out, "\"{}\"", IsoTime(millis));
+            }
             Cell::Text(text) => self.text(out, text),
             Cell::Bytes(bytes) => self.text(out, &lossy(bytes, self.left(out))),
         }
@@ -178,6 +182,7 @@ fn float(out: &mut String, value: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sampan_host::Rows;
 
     fn shown(of: &Value, bytes_max: usize) -> String {
         let mut out = String::new();
@@ -201,6 +206,8 @@ mod tests {
             Value::List(vec![1.into(), Value::Null]),
         )]);
         assert_eq!(shown(&map, 100), "{\"k\\\"\":[1,null]}");
+        let row = Value::Row(Rows::of(&["at"], &[Cell::Date(1)]));
+        assert_eq!(shown(&row, 100), "{\"at\":\"1970-01-01T00:00:00.001Z\"}");
     }
 
     #[test]

@@ -22,7 +22,7 @@ const CAPTURED_BYTES_MAX: usize = 1024 * 1024;
 /// The format of lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
-    /// For people: see `text`.
+    /// Lines for people: see `text`.
     #[default]
     Text,
     /// One object of JSON per line.

@@ -1,5 +1,6 @@
 //! Moments as text.
 
+use sampan_host::clock::{IsoTime, civil};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -9,18 +10,12 @@ const MONTHS: [&str; 12] = [
 
 /// Appends a moment, given since 1970, as RFC 3339 with milliseconds: `2026-11-21T05:00:00.000Z`.
 pub(crate) fn rfc3339(out: &mut String, since_1970: Duration) {
-    let (year, month, day) = civil(since_1970.as_secs() / 86_400);
-    let (hour, minute, second) = clock(since_1970);
-    let millis = since_1970.subsec_millis();
-    let _ = write!(
-        out,
-        "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z"
-    );
+    let _ = write!(out, "{}", IsoTime(since_1970.as_millis() as i64));
 }
 
 /// Appends a moment as access logs write it: `21/Nov/2026:05:00:00 +0000`.
 pub(crate) fn common(out: &mut String, since_1970: Duration) {
-    let (year, month, day) = civil(since_1970.as_secs() / 86_400);
+    let (year, month, day) = civil((since_1970.as_secs() / 86_400) as i64);
     let (hour, minute, second) = clock(since_1970);
     let month = MONTHS[(month - 1) as usize];
     let _ = write!(
@@ -32,27 +27,6 @@ pub(crate) fn common(out: &mut String, since_1970: Duration) {
 fn clock(since_1970: Duration) -> (u64, u64, u64) {
     let seconds = since_1970.as_secs();
     (seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60)
-}
-
-/// The Gregorian date of a day counted from 1970-01-01, reckoned in years that begin in March, so that the leap day is
-/// the last of its year.
-fn civil(days: u64) -> (u64, u64, u64) {
-    /// Days in 400 years, after which the calendar repeats.
-    const ERA_DAYS: u64 = 146_097;
-    let since_march_0000 = days + 719_468;
-    let era = since_march_0000 / ERA_DAYS;
-    let day_of_era = since_march_0000 % ERA_DAYS;
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 {
-        month_from_march + 3
-    } else {
-        month_from_march - 9
-    };
-    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ pub(crate) enum Target {
     Mailbox(Arc<Mailbox>),
     /// They are delivered by jobs.
     Jobs,
-    /// There is no server.
+    /// No place, as there is no server.
     Nothing,
 }
 

@@ -13,7 +13,7 @@ pub(crate) enum Protection {
     Tls,
     /// TLS after a command.
     StartTls,
-    /// None: for servers on this machine.
+    /// No protection: for servers on this machine.
     None,
 }
 

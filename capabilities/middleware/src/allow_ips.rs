@@ -1,7 +1,7 @@
 //! Networks from which requests are admitted.
 
 use crate::limits::NETWORKS_MAX;
-use crate::options::Options;
+use crate::options::GuardOptions;
 use sampan_host::log::{Cause, Entry, Level, Log};
 use sampan_host::request::Network;
 use sampan_host::{
@@ -33,7 +33,7 @@ pub(crate) fn allow_ips(
     args: Args,
     reader: &dyn Reader,
 ) -> Result<Value, Error> {
-    let options = Options::read(reader, args.handle(0), &["networks"])?;
+    let options = GuardOptions::read(reader, args.handle(0), &["networks"])?;
     let Some(texts) = options.texts("networks")? else {
         let text = "networks is needed: addresses or prefixes like 10.0.0.0/8";
         return Err(Error::script(text).naming(["networks"]));

@@ -1,7 +1,7 @@
 //! Authentication: Basic (RFC 7617) and Bearer (RFC 6750) authentication, by a function of the script or by a fixed
 //! list.
 
-use crate::options::{Options, wrong};
+use crate::options::{GuardOptions, wrong};
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -62,7 +62,7 @@ pub(crate) fn basic_auth(
     args: Args,
     reader: &dyn Reader,
 ) -> Result<Value, Error> {
-    let options = Options::read(reader, args.handle(0), &["realm", "users", "verify"])?;
+    let options = GuardOptions::read(reader, args.handle(0), &["realm", "users", "verify"])?;
     make(context, &options, Scheme::Basic, "users")
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn bearer_auth(
     args: Args,
     reader: &dyn Reader,
 ) -> Result<Value, Error> {
-    let options = Options::read(reader, args.handle(0), &["realm", "tokens", "verify"])?;
+    let options = GuardOptions::read(reader, args.handle(0), &["realm", "tokens", "verify"])?;
     make(context, &options, Scheme::Bearer, "tokens")
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn kept(_: &Context, request: &dyn RequestView) -> Option<KeptField> 
 
 fn make(
     context: &Context,
-    options: &Options<'_>,
+    options: &GuardOptions<'_>,
     scheme: Scheme,
     list: &str,
 ) -> Result<Value, Error> {

@@ -1,7 +1,7 @@
 //! CORS (<https://fetch.spec.whatwg.org/#http-cors-protocol>): which scripts of other sites may call, and read what is
 //! answered.
 
-use crate::options::{Options, wrong};
+use crate::options::{GuardOptions, wrong};
 use crate::origin;
 use sampan_host::{
     Args, Context, Error, Guard, GuardStep, NativeMiddleware, Reader, RequestView, Value,
@@ -20,7 +20,7 @@ const HEADERS: [&str; 1] = ["content-type"];
 
 /// The permissions for scripts of other sites. The lists are values of header fields.
 struct Cors {
-    /// Nothing for all.
+    /// `None` for all.
     origins: Option<Vec<String>>,
     methods: String,
     headers: String,
@@ -31,7 +31,7 @@ struct Cors {
 
 /// `app.cors(options)`
 pub(crate) fn cors(context: &Context, args: Args, reader: &dyn Reader) -> Result<Value, Error> {
-    let options = Options::read(reader, args.handle(0), OPTIONS)?;
+    let options = GuardOptions::read(reader, args.handle(0), OPTIONS)?;
     let Some(given) = options.texts("origins")? else {
         return Err(wrong("origins", "\"*\" or a list of origins"));
     };

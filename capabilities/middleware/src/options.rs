@@ -5,12 +5,12 @@ use sampan_host::reader::{Kind, Name};
 use sampan_host::{Callback, Error, Handle, Reader, refusals};
 
 /// The options that a script gave.
-pub(crate) struct Options<'a> {
+pub(crate) struct GuardOptions<'a> {
     reader: &'a dyn Reader,
     given: Handle,
 }
 
-impl<'a> Options<'a> {
+impl<'a> GuardOptions<'a> {
     /// Checks that each option is one of the `known`.
     pub(crate) fn read(
         reader: &'a dyn Reader,

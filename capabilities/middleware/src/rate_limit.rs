@@ -4,7 +4,7 @@
 //! The fields are those of draft-ietf-httpapi-ratelimit-headers-10.
 
 use crate::limits::RATE_SECONDS_MAX;
-use crate::options::{Options, wrong};
+use crate::options::{GuardOptions, wrong};
 use crate::rate_server::{RateKey, ServerRates};
 use crate::rate_table::{Rate, RateTable, Taken};
 use sampan_host::database::WaitingTables;
@@ -48,14 +48,14 @@ struct Limit {
     table: Arc<RateTable>,
     rate: Rate,
     name: String,
-    /// Which one it is of those with its name and rate.
+    /// The number of this one among those with its name and rate.
     number: u32,
 }
 
 /// Counts per address or per value of a header field.
 struct NativeLimit {
     limit: Limit,
-    /// Nothing for the address.
+    /// `None` for the address.
     header: Option<String>,
     /// The counts that processes share.
     server: Option<Rc<ServerRates>>,
@@ -73,7 +73,7 @@ pub(crate) fn rate_limit(
     args: Args,
     reader: &dyn Reader,
 ) -> Result<Value, Error> {
-    let options = Options::read(reader, args.handle(0), OPTIONS)?;
+    let options = GuardOptions::read(reader, args.handle(0), OPTIONS)?;
     let limit = options.count("limit", 1)?;
     let seconds = options.count("per", 1)?;
     let seconds = seconds.filter(|seconds| *seconds <= RATE_SECONDS_MAX);

@@ -1,7 +1,7 @@
 //! Header fields that make browsers more careful.
 
 use crate::csp_nonce::{self, NoncePolicy};
-use crate::options::{Options, wrong};
+use crate::options::{GuardOptions, wrong};
 use sampan_host::{
     Args, Context, Error, Guard, GuardStep, NativeMiddleware, Reader, RequestView, Value,
 };
@@ -28,7 +28,7 @@ pub(crate) fn secure_headers(
     args: Args,
     reader: &dyn Reader,
 ) -> Result<Value, Error> {
-    let options = Options::read(reader, args.handle(0), OPTIONS)?;
+    let options = GuardOptions::read(reader, args.handle(0), OPTIONS)?;
     let mut fields = vec![("X-Content-Type-Options", "nosniff".to_owned())];
     let mut policy = options.text("csp")?.unwrap_or_default();
     if !options.is_off("frame_ancestors")? && !policy.contains("frame-ancestors") {

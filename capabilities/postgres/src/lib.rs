@@ -45,3 +45,4 @@ pub use client::{
 pub use config::{Binding, PostgresConfig, Target, TlsConfig, TlsMode};
 pub use connection::wire::{Address, Dial, TokioDial, Wire};
 pub use sql::{IntegerKey, ServerSql, integer_keys, server_sql, statements};
+pub use types::read::CellForms;

@@ -138,7 +138,7 @@ impl SessionConfig {
         )))
     }
 
-    /// When a session ends that was used now.
+    /// Returns the time at which a session ends that was used now.
     pub(crate) fn end(&self, began: u64, now: u64) -> u64 {
         (now.saturating_add(self.idle_millis)).min(began.saturating_add(self.lifetime_millis))
     }

@@ -99,7 +99,7 @@ enum Phase {
 
 struct SessionState {
     found: Option<Found>,
-    /// As the script sees them.
+    /// The entries as the script sees them.
     entries: Entries,
     /// The keys that the request has changed, and what was there before.
     changes: Vec<(String, Option<Value>)>,
@@ -112,7 +112,7 @@ struct SessionState {
 
 /// A session that was there when the request asked.
 struct Found {
-    /// Nothing where it is kept in the cookie.
+    /// `None` where it is kept in the cookie.
     key: Option<SessionKey>,
     stored: StoredSession,
     /// The number of its changes, where a server keeps it.

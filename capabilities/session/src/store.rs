@@ -50,9 +50,9 @@ impl fmt::Debug for SessionKey {
 pub struct StoredSession {
     /// A JSON object.
     pub data: String,
-    /// When it began.
+    /// The time at which it began.
     pub began: u64,
-    /// When it ends.
+    /// The time at which it ends.
     pub ends: u64,
 }
 
@@ -61,9 +61,9 @@ pub struct StoredSession {
 pub struct ListedSession {
     /// The key under which it is kept.
     pub key: SessionKey,
-    /// When it began.
+    /// The time at which it began.
     pub began: u64,
-    /// When it ends.
+    /// The time at which it ends.
     pub ends: u64,
 }
 
@@ -171,7 +171,8 @@ pub trait SessionStore {
     /// have to wait; then nothing was asked of `merge`.
     fn change(&self, key: &SessionKey, merge: &mut Merge<'_>) -> Result<(), Error>;
 
-    /// As [`SessionStore::change`], but waits in place for as long as a first write of a request may.
+    /// Changes a session as [`SessionStore::change`] does, but waits in place for as long as a first write of a request
+    /// may.
     ///
     /// # Errors
     /// As [`SessionStore::change`].

@@ -36,7 +36,8 @@ pub(crate) struct Routes {
     next_id: Rc<Cell<u64>>,
     objects: Objects,
     by_pattern: RefCell<HashMap<Rc<str>, Rc<SocketRoute>>>,
-    /// The object of each socket that a script has seen.
+    /// The object of each socket that a script has seen, held until the socket has ended: an event may wait for its
+    /// turn while the collector finds that the script has forgotten the object.
     sockets: RefCell<HashMap<u64, Object>>,
 }
 
@@ -87,13 +88,14 @@ impl Routes {
         self.next_id.get()
     }
 
-    /// Returns the object of a socket. A new one, if the script has forgotten the one before.
+    /// Returns the object of a socket.
     pub(crate) fn object_of(&self, socket: &Rc<Socket>) -> Object {
         let known = self.sockets.borrow().get(&socket.id()).copied();
-        if let Some(object) = known.filter(|object| self.objects.contains(*object)) {
+        if let Some(object) = known {
             return object;
         }
         let object = self.objects.add_shared(&SOCKET, Rc::clone(socket));
+        self.objects.hold(object);
         self.sockets.borrow_mut().insert(socket.id(), object);
         object
     }
@@ -128,7 +130,10 @@ impl SocketHandlers for Routes {
 
     fn ended(&self, socket: &Rc<Socket>) {
         // A script that keeps the object may still read the data; it goes when the script has forgotten it.
-        self.sockets.borrow_mut().remove(&socket.id());
+        let object = self.sockets.borrow_mut().remove(&socket.id());
+        if let Some(object) = object {
+            self.objects.forget(object);
+        }
         socket.drop_handlers();
     }
 }

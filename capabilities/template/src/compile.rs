@@ -1,21 +1,26 @@
 //! From the text of a template to a [`Template`]: minijinja parses it and generates its code, which becomes operations
 //! of our own.
 
+pub(crate) mod names;
 mod rewrite;
 mod rows;
+mod statements;
 pub(crate) mod survey;
+mod syntax;
 mod with_blocks;
 
+use crate::compile::names::{CompileFault, TextPlace};
 use crate::compile::rewrite::rewrite;
-use crate::compile::survey::{CompileFault, Shape, Sight, Survey};
+use crate::compile::survey::{Shape, Sight, Survey};
+use crate::compile::syntax::explained;
 use crate::compile::with_blocks::assign_together;
 use crate::program::{
     Compare, Escape, Known, KnownFilter, KnownTest, LoopField, Math, Op, Program, Source, Template,
 };
 use crate::program::{TAKES_KWARGS, TAKES_VARARGS};
+use minijinja::default_auto_escape_callback;
 use minijinja::machinery::{CodeGenerator, Instruction, Instructions, Token, parse, tokenize};
 use minijinja::syntax::SyntaxConfig;
-use minijinja::{Error, ErrorKind, default_auto_escape_callback};
 use sampan_host::reader::Name;
 use std::panic::catch_unwind;
 use std::sync::Arc;
@@ -33,19 +38,27 @@ const BRANCHES_MAX: usize = 500;
 pub(crate) fn compile(name: &str, text: &str) -> Result<Template, CompileFault> {
     // The generator takes some trees for impossible that the parser makes of wrong text.
     catch_unwind(|| compile_tree(name, text)).unwrap_or_else(|_| {
-        Err(Error::new(
-            ErrorKind::SyntaxError,
-            "a name was expected where something is assigned",
-        )
-        .into())
+        Err(CompileFault {
+            message: "syntax error: a name was expected where something is assigned".to_owned(),
+            place: TextPlace::Line(1),
+        })
     })
 }
 
 fn compile_tree(name: &str, text: &str) -> Result<Template, CompileFault> {
     let rewritten = rewrite(text);
-    let isolated = check_tokens(&rewritten.text)?;
-    let tree = parse(&rewritten.text, name, SyntaxConfig::default())?;
-    let survey = Survey::of(&tree, isolated)?;
+    let moved = |fault: CompileFault| CompileFault {
+        place: match fault.place {
+            TextPlace::Byte(at) => TextPlace::Byte(rewritten.original(at)),
+            line => line,
+        },
+        ..fault
+    };
+    let isolated = check_tokens(&rewritten.text).map_err(moved)?;
+    let tree = parse(&rewritten.text, name, SyntaxConfig::default())
+        .map_err(|error| explained(text, &rewritten, &error))?;
+    let mut survey = Survey::of(&tree, isolated).map_err(moved)?;
+    survey.names.move_places(|at| rewritten.original(at));
     let mut generator = CodeGenerator::new(name, &rewritten.text);
     generator.compile_stmt(&tree);
     let (main, blocks) = generator.finish();
@@ -137,10 +150,9 @@ fn check_tokens(text: &str) -> Result<Vec<bool>, CompileFault> {
                 true => "too many elif in one template",
                 false => "the expression is too long: split it with {% set %}",
             };
-            let told = format!("{what} (line {})", span.start_line);
             return Err(CompileFault {
-                error: Error::new(ErrorKind::SyntaxError, told),
-                line: Some(u32::from(span.start_line)),
+                message: format!("syntax error: {what} (line {})", span.start_line),
+                place: TextPlace::Byte(span.start_offset),
             });
         }
     }

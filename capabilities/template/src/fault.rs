@@ -1,6 +1,8 @@
 //! The errors of rendering, and their messages.
 
+use crate::compile::names::{CompileFault, TextPlace};
 use crate::program::Source;
+use sampan_host::statement_text::position;
 use sampan_host::{Error, ErrorKind, Place};
 use std::cell::RefCell;
 use std::fmt::Write;
@@ -10,14 +12,14 @@ use std::sync::Arc;
 pub(crate) const FOLDER: &str = "templates/";
 /// The maximum number of places told around an error.
 const TRAIL_MAX: usize = 8;
-/// As far as a line is shown.
+/// The maximum number of characters that are shown of a line.
 const SHOWN_CHARS_MAX: usize = 120;
 
-pub(crate) type Outcome<T> = Result<T, Box<Fault>>;
+pub(crate) type Outcome<T> = Result<T, Box<TemplateFault>>;
 
 /// An error, with its place in the templates as far as it is known.
 #[derive(Debug)]
-pub(crate) struct Fault {
+pub(crate) struct TemplateFault {
     error: Error,
     place: Option<(Arc<Source>, u32)>,
     /// The places where the template was included or called, innermost first.
@@ -29,7 +31,7 @@ thread_local! {
     static SCRIPT_ERROR: RefCell<Option<Error>> = const { RefCell::new(None) };
 }
 
-impl Fault {
+impl TemplateFault {
     #[cold]
     pub(crate) fn new(message: impl Into<String>) -> Box<Self> {
         Error::script(message).into()
@@ -77,7 +79,7 @@ impl Fault {
             return self.error;
         };
         let mut text = format!("{}: {}", place(&source, line), self.error);
-        text.push_str(&excerpt(&source.text, line));
+        text.push_str(&excerpt(&source.text, line, None));
         for (what, source, line) in &self.trail {
             let _ = write!(text, "\n  {what} {}", place(source, *line));
         }
@@ -93,23 +95,35 @@ fn place(source: &Source, line: u32) -> Place {
     }
 }
 
-/// The line and its neighbours.
-fn excerpt(text: &str, line: u32) -> String {
+/// The line and its neighbours, and a mark below the column.
+fn excerpt(text: &str, line: u32, column: Option<u32>) -> String {
     let mut shown = String::new();
     for (number, text) in (1..).zip(text.lines()) {
         if number + 1 < line || number > line + 1 {
             continue;
         }
         let mark = if number == line { '>' } else { ' ' };
-        let text = text.replace('\t', "    ");
-        let text: String = text
-            .chars()
-            .filter(|one| !one.is_control())
-            .take(SHOWN_CHARS_MAX)
-            .collect();
-        let _ = write!(shown, "\n{mark} {number:>4} | {}", text.trim_end());
+        let _ = write!(
+            shown,
+            "\n{mark} {number:>4} | {}",
+            line_shown(text).trim_end()
+        );
+        if let Some(column) = column.filter(|_| number == line) {
+            let before: String = text.chars().take(column as usize - 1).collect();
+            let before = line_shown(&before).chars().count();
+            if before < SHOWN_CHARS_MAX {
+                let _ = write!(shown, "\n       | {:before$}^", "");
+            }
+        }
     }
     shown
+}
+
+/// A line of a template as far as it is shown.
+fn line_shown(text: &str) -> String {
+    let text = text.replace('\t', "    ");
+    let shown = text.chars().filter(|one| !one.is_control());
+    shown.take(SHOWN_CHARS_MAX).collect()
 }
 
 impl Source {
@@ -125,10 +139,10 @@ impl Source {
 /// The name of a template that is not a file.
 pub(crate) const TEXT_NAME: &str = "<string>";
 
-impl From<Error> for Box<Fault> {
+impl From<Error> for Box<TemplateFault> {
     #[cold]
     fn from(error: Error) -> Self {
-        Self::new(Fault {
+        Self::new(TemplateFault {
             error,
             place: None,
             trail: Vec::new(),
@@ -136,7 +150,7 @@ impl From<Error> for Box<Fault> {
     }
 }
 
-impl From<minijinja::Error> for Box<Fault> {
+impl From<minijinja::Error> for Box<TemplateFault> {
     #[cold]
     fn from(error: minijinja::Error) -> Self {
         SCRIPT_ERROR
@@ -160,33 +174,26 @@ fn said(error: &minijinja::Error) -> String {
     text
 }
 
-/// Why a template could not be compiled.
-pub(crate) fn syntax_error(source: &Source, error: &minijinja::Error, line: Option<u32>) -> Error {
-    let line = line.unwrap_or(error.line().unwrap_or(1) as u32);
-    load_error(said(error), source, line)
+/// Returns the reason why a template could not be compiled.
+pub(crate) fn syntax_error(source: &Source, fault: CompileFault) -> Error {
+    load_error(fault.message, source, fault.place)
 }
 
-/// A fault of a template that was not rendered yet.
-pub(crate) fn fault_at(fault: Fault, source: &Source, line: u32) -> Error {
-    load_error(fault.error.message().to_owned(), source, line)
+/// A fault of a template that was not rendered yet, at a byte of its text.
+pub(crate) fn fault_at(fault: TemplateFault, source: &Source, at: u32) -> Error {
+    let message = fault.error.message().to_owned();
+    load_error(message, source, TextPlace::Byte(at))
 }
 
-fn load_error(message: String, source: &Source, line: u32) -> Error {
-    let text = message + &excerpt(&source.text, line);
-    Error::new(ErrorKind::Load, text).at(Some(place(source, line)))
-}
-
-/// minijinja does not say which filter or test it does not know.
-#[cold]
-pub(crate) fn unknown(error: minijinja::Error, what: &str, name: &str) -> Box<Fault> {
-    use minijinja::ErrorKind;
-    let is_unknown = matches!(
-        error.kind(),
-        ErrorKind::UnknownFilter | ErrorKind::UnknownTest
-    );
-    if is_unknown && error.detail().is_none() {
-        return Fault::new(format!("unknown {what}: {what} {name} is unknown"));
-    }
-    let fault: Box<Fault> = error.into();
-    fault
+fn load_error(message: String, source: &Source, at: TextPlace) -> Error {
+    let (line, column) = match at {
+        TextPlace::Line(line) => (line, None),
+        TextPlace::Byte(at) => {
+            let (line, column) = position(&source.text, at as usize);
+            (line as u32, Some(column as u32))
+        }
+    };
+    let text = message + &excerpt(&source.text, line, column);
+    let error = Error::new(ErrorKind::Load, text);
+    error.at(Some(place(source, line))).at_column(column)
 }

@@ -17,7 +17,7 @@ pub(crate) struct Macro {
     pub(crate) program: Arc<Program>,
     /// The start of its operations.
     pub(crate) offset: u32,
-    /// Which rendering it belongs to: what it encloses goes with that.
+    /// The rendering that it belongs to: what it encloses goes with that.
     pub(crate) render: u64,
     pub(crate) closure: Option<usize>,
     pub(crate) uses_caller: bool,

@@ -1,6 +1,7 @@
 //! Compiled templates.
 
-use crate::compile::survey::{Names, Sight};
+use crate::compile::names::Names;
+use crate::compile::survey::Sight;
 use crate::escape::Block;
 use minijinja::{AutoEscape, Value};
 use sampan_host::reader::Name;

@@ -1,6 +1,6 @@
 //! Filters and functions that the script and the server have given to templates, and the request's fields in templates.
 
-use crate::fault::Fault;
+use crate::fault::TemplateFault;
 use crate::globals::Globals;
 use minijinja::value::{Enumerator, Object, ObjectRepr, Rest, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, ErrorKind, State, Value};
@@ -107,6 +107,11 @@ impl ScriptFunctions {
     /// Reports whether the script has given a filter.
     pub(crate) fn has_filter(&self, name: &str) -> bool {
         self.filters.borrow().contains(name)
+    }
+
+    /// Returns the names of the script's filters.
+    pub(crate) fn filters(&self) -> Vec<String> {
+        self.filters.borrow().iter().cloned().collect()
     }
 
     /// Reports whether templates that are rendered for a request see a variable of it with this name.
@@ -291,7 +296,7 @@ fn call(number: usize, args: &[Value]) -> Result<Value, Error> {
         GivenFunction::Script(function) => function.call(&args?),
         GivenFunction::Native(function) => function(request.as_ref(), &args?),
     };
-    let result = result.map_err(Fault::note)?;
+    let result = result.map_err(TemplateFault::note)?;
     Ok(from_host(result))
 }
 

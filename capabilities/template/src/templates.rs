@@ -1,10 +1,11 @@
 //! The templates of a project, and what they all can use.
 
 use crate::compile::compile;
-use crate::fault::{Fault, syntax_error};
+use crate::fault::{TemplateFault, syntax_error};
 use crate::program::{Source, Template};
 use minijinja::UndefinedBehavior;
 use sampan_host::names::file_hint;
+use sampan_host::statement_text::position;
 use sampan_host::{Error, ErrorKind, Place};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -73,10 +74,10 @@ impl Templates {
 
     /// Returns the error for a template that is not there, with the name that is most like it.
     #[cold]
-    pub(crate) fn not_found(&self, name: &str) -> Box<Fault> {
+    pub(crate) fn not_found(&self, name: &str) -> Box<TemplateFault> {
         let known: Vec<String> = self.by_name.keys().cloned().collect();
         let near = file_hint(name, &known);
-        Fault::new(format!(
+        TemplateFault::new(format!(
             "template not found: there is no template {name:?} in the folder templates{near}"
         ))
     }
@@ -99,8 +100,9 @@ impl Templates {
         for template in self.all() {
             for used in &template.names.functions {
                 if let ("t", Some(key)) = (&*used.name, &used.text) {
-                    let file = template.main.source.file();
-                    keys.push((file, used.line, key.to_string()));
+                    let source = &template.main.source;
+                    let (line, _) = position(&source.text, used.at as usize);
+                    keys.push((source.file(), line as u32, key.to_string()));
                 }
             }
         }
@@ -124,6 +126,6 @@ pub(crate) fn compiled(name: &str, text: &str) -> Result<Template, Error> {
             name: name.to_owned(),
             text: text.to_owned(),
         };
-        syntax_error(&source, &fault.error, fault.line)
+        syntax_error(&source, fault)
     })
 }

@@ -1,6 +1,6 @@
 //! The values that a template works with.
 
-use crate::fault::{Fault, Outcome};
+use crate::fault::{Outcome, TemplateFault};
 use minijinja::Value;
 use minijinja::value::Kwargs;
 use sampan_host::reader::Kind;
@@ -58,12 +58,12 @@ impl<'a> Copier<'a> {
     /// A copy of a value.
     pub(crate) fn copy(&mut self, it: Handle) -> Outcome<Value> {
         match self.reader.kind(it) {
-            Kind::Function => Err(Fault::new(
+            Kind::Function => Err(TemplateFault::new(
                 "a function of the script is no value that a template can use",
             )),
             // A page shows a form again with what was sent, which may be a file in place of a text.
             Kind::Object(_) => Ok(Value::from("")),
-            Kind::Other(name) => Err(Fault::new(format!(
+            Kind::Other(name) => Err(TemplateFault::new(format!(
                 "a value of type {name} is none that a template can use"
             ))),
             _ => Ok(self.part(it)?.unwrap_or(Value::UNDEFINED)),
@@ -136,14 +136,14 @@ impl<'a> Copier<'a> {
 
     fn enter(&mut self) -> Outcome<()> {
         self.depth_left = self.depth_left.checked_sub(1).ok_or_else(|| {
-            Fault::new("a value of the script is nested too deeply, or is a part of itself")
+            TemplateFault::new("a value of the script is nested too deeply, or is a part of itself")
         })?;
         Ok(())
     }
 
     fn take(&mut self, bytes: usize) -> Outcome<()> {
         self.bytes_left = self.bytes_left.checked_sub(bytes).ok_or_else(|| {
-            Fault::new("a value of the script is too large to be copied (memory_bytes_max)")
+            TemplateFault::new("a value of the script is too large to be copied (memory_bytes_max)")
         })?;
         Ok(())
     }

@@ -1,23 +1,15 @@
-//! Dates in time zones: their parts, steps by the calendar, and dates as text. The zones are those of IANA, as the
-//! executable has them.
+//! Dates in time zones: their parts, and steps by the calendar. The zones are those of IANA that the executable has.
 
-use crate::http;
-use jiff::civil::DateTime;
-use jiff::fmt::strtime;
-use jiff::fmt::temporal::Pieces;
 use jiff::tz::TimeZone;
-use jiff::{Span, Timestamp, ZonedDateTime};
+use jiff::{Span, Timestamp};
 use sampan_host::{
     Args, Context, Error, Function, FunctionKind, Param, Type, Value, clock, param, refusals, row,
 };
 
-/// The longest text or format that is read, in bytes.
-const TEXT_BYTES_MAX: usize = 200;
-
-const SECONDS: Param =
+pub(super) const SECONDS: Param =
     param!("seconds": Type::Number, "The time in seconds since 1970-01-01 00:00 UTC.");
 
-const ZONE: Param = param!("options"? Type::Map,
+pub(super) const ZONE: Param = param!("options"? Type::Map,
     "`tz`: the time zone by its IANA name, such as `Europe/Berlin`; `UTC` unless given.");
 
 pub(super) const DATE: Function = row!("date"(
@@ -50,20 +42,7 @@ pub(super) const ADD: Function = row!("add"(
     "A later or an earlier time. A day is one of the calendar, so it keeps the time of day when the clocks change. \
      Where a month has no such day, it is its last one.");
 
-pub(super) const PARSE: Function = row!("parse"(
-        param!("text": Type::Text, "The date."),
-        param!("format"? Type::Text,
-            "How it is written, as in C's `strptime`: `%d.%m.%Y %H:%M`. Unless given, as in `2026-11-22`, `2026-11-22 \
-             14:05` or `2026-11-22T14:05:09.5+02:00`, or as HTTP has it: `Sun, 22 Nov 2026 14:05:09 GMT`."),
-        Param {
-            doc: "`tz`: the time zone of a text that names neither an offset nor a time zone; `UTC` unless given.",
-            ..ZONE
-        },
-    ) -> Type::Number, FunctionKind::Sync(parse),
-    "The time of a date in seconds since 1970-01-01 00:00 UTC. A date without a time is its midnight. What is not a \
-     date is an error.");
-
-fn members(value: Value) -> Vec<(String, Value)> {
+pub(super) fn members(value: Value) -> Vec<(String, Value)> {
     match value {
         Value::Map(members) => members,
         _ => Vec::new(),
@@ -85,7 +64,7 @@ fn zone(value: &Value) -> Result<TimeZone, Error> {
     })
 }
 
-fn zone_of(options: Vec<(String, Value)>) -> Result<TimeZone, Error> {
+pub(super) fn zone_of(options: Vec<(String, Value)>) -> Result<TimeZone, Error> {
     let mut found = TimeZone::UTC;
     for (name, value) in options {
         match name.as_str() {
@@ -97,7 +76,7 @@ fn zone_of(options: Vec<(String, Value)>) -> Result<TimeZone, Error> {
 }
 
 /// Returns the time of a number of seconds, and the part of a second below it.
-fn timestamp(seconds: f64) -> Result<(Timestamp, f64), Error> {
+pub(super) fn timestamp(seconds: f64) -> Result<(Timestamp, f64), Error> {
     let whole = seconds.floor();
     // The conversion saturates; the years are checked next.
     let found = Timestamp::from_second(whole as i64).ok();
@@ -194,122 +173,4 @@ fn moved(
             .timestamp();
     }
     time.checked_add(Span::new().try_seconds(seconds)?)
-}
-
-fn parse(_: &Context, mut args: Args) -> Result<Value, Error> {
-    let text = args.text(0);
-    let format = match args.take(1) {
-        Value::Text(format) => Some(format),
-        _ => None,
-    };
-    let zone = zone_of(members(args.take(2)))?;
-    let shown: String = text.chars().take(60).collect();
-    let is_short = |text: &String| text.len() <= TEXT_BYTES_MAX;
-    let found = match &format {
-        _ if !is_short(&text) || !format.iter().all(is_short) => None,
-        Some(format) => written(&text, format, &zone),
-        None => standard(&text, &zone),
-    };
-    let found = found.ok_or_else(|| match &format {
-        Some(format) => {
-            let format: String = format.chars().take(60).collect();
-            Error::script(format!(
-                "time.parse: {shown:?} is not a date that is written as {format:?}"
-            ))
-        }
-        None => Error::script(format!(
-            "time.parse: {shown:?} is not a date: write 2026-11-22, 2026-11-22 14:05 or 2026-11-22T14:05:09Z, or give \
-             its format"
-        )),
-    })?;
-    let part = f64::from(found.subsec_nanosecond()) / 1e9;
-    Ok(Value::Float(found.as_second() as f64 + part))
-}
-
-/// Reads a date as ISO 8601 writes it, or as HTTP does.
-fn standard(text: &str, zone: &TimeZone) -> Option<Timestamp> {
-    let text = text.trim();
-    // Neither of the types below reads the time zone: they would take 12:00[Europe/Berlin] for 12:00 elsewhere.
-    if Pieces::parse(text).is_ok_and(|pieces| pieces.time_zone_annotation().is_some()) {
-        return Some(text.parse::<ZonedDateTime>().ok()?.timestamp());
-    }
-    if let Ok(found) = text.parse::<Timestamp>() {
-        return Some(found);
-    }
-    match text.parse() {
-        Ok(date) => local(date, zone),
-        Err(_) => http::parsed(text),
-    }
-}
-
-fn written(text: &str, format: &str, zone: &TimeZone) -> Option<Timestamp> {
-    let parts = strtime::parse(format, text).ok()?;
-    if parts.iana_time_zone().is_some() {
-        return Some(parts.to_zoned_datetime().ok()?.timestamp());
-    }
-    if let Ok(found) = parts.to_timestamp() {
-        return Some(found);
-    }
-    match parts.to_datetime() {
-        Ok(date) => local(date, zone),
-        Err(_) => local(parts.to_date().ok()?.at(0, 0, 0, 0), zone),
-    }
-}
-
-fn local(date: DateTime, zone: &TimeZone) -> Option<Timestamp> {
-    Some(zone.to_zoned_datetime(date).ok()?.timestamp())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_are_read_in_their_zone() {
-        let berlin = TimeZone::get("Europe/Berlin").expect("a zone");
-        let read = |text: &str| standard(text, &berlin).map(|time| time.as_second());
-        assert_eq!(read("2026-11-22T14:05:09Z"), Some(1_795_356_309));
-        assert_eq!(read("2026-11-22T14:05:09+01:00"), Some(1_795_352_709));
-        assert_eq!(read("2026-11-22 14:05:09"), Some(1_795_352_709));
-        assert_eq!(read("2026-11-22"), Some(1_795_302_000));
-        assert_eq!(
-            read("2026-07-01T12:00:00[America/New_York]"),
-            Some(1_782_921_600)
-        );
-        let with_offset = "2026-07-01T12:00:00-04:00[America/New_York]";
-        assert_eq!(read(with_offset), Some(1_782_921_600));
-        assert_eq!(read("2026-07-01[u-ca=iso8601]"), Some(1_782_856_800));
-        for wrong in [
-            "",
-            "x",
-            "2026-02-30",
-            "22.11.2026",
-            "2026-11-22T25:00",
-            "2026-07-01T12:00:00[Mars/Olympus]",
-            "2026-07-01T12:00:00+09:00[America/New_York]",
-        ] {
-            assert_eq!(read(wrong), None, "{wrong:?}");
-        }
-        let read = |text: &str, format: &str| {
-            written(text, format, &TimeZone::UTC).map(|time| time.as_second())
-        };
-        assert_eq!(
-            read("22.11.2026 14:05", "%d.%m.%Y %H:%M"),
-            Some(1_795_356_300)
-        );
-        assert_eq!(read("22.11.2026", "%d.%m.%Y"), Some(1_795_305_600));
-        assert_eq!(read("22/11", "%d.%m.%Y"), None);
-        let zoned = "%Y-%m-%d %H:%M %Q";
-        let noon = read("2026-07-01 12:00 Europe/Berlin", zoned);
-        assert_eq!(noon, Some(1_782_900_000));
-        let midnight = read("2026-07-01 Europe/Berlin", "%Y-%m-%d %Q");
-        assert_eq!(midnight, Some(1_782_856_800));
-        assert_eq!(read("2026-07-01 12:00 +0100", zoned), Some(1_782_903_600));
-        for wrong in ["2026-07-01 12:00 Mars/Olympus", "2026-07-01 12:00"] {
-            assert_eq!(read(wrong, zoned), None, "{wrong:?}");
-        }
-        let both = "%Y-%m-%d %H:%M %z %Q";
-        let contradiction = "2026-07-01 12:00 +0900 Europe/Berlin";
-        assert_eq!(read(contradiction, both), None);
-    }
 }

@@ -1,6 +1,7 @@
 //! Time for scripts: the clock, waiting without blocking the worker, and dates in time zones.
 
 mod calendar;
+mod dates;
 mod http;
 
 use sampan_host::{
@@ -27,7 +28,8 @@ pub static MODULE: Module = Module {
             "Waits without blocking other requests. A negative, too long or NaN duration is an error."),
         calendar::DATE,
         calendar::ADD,
-        calendar::PARSE,
+        dates::PARSE,
+        dates::FORMAT,
         http::HTTP_DATE,
     ],
     ..Module::EMPTY

@@ -65,7 +65,7 @@ pub(crate) enum RuleType {
     Any,
 }
 
-/// Which texts are taken.
+/// The texts that are taken.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum TextForm {
     Any,

@@ -22,7 +22,7 @@ pub(crate) struct Validation<'a> {
     bytes_left: usize,
 }
 
-/// Why there is no value.
+/// The reason why there is no value.
 enum Refusal {
     Said(Message),
     Failed(Error),
@@ -223,7 +223,7 @@ impl<'a> Validation<'a> {
         }
     }
 
-    /// A list. A form that has a name once gives its value alone.
+    /// A list. A form that has a name once gives its value alone, and one with numbers in brackets a map.
     fn list(
         &mut self,
         rule: &Rule,
@@ -231,19 +231,27 @@ impl<'a> Validation<'a> {
         kind: Kind,
         check_count: impl FnOnce(usize) -> Result<(), Message>,
     ) -> Result<Value, Refusal> {
+        // An empty list may look like a map.
+        let numbered = match kind {
+            Kind::Map => self.numbered(it)?,
+            _ => Vec::new(),
+        };
         let count = match kind {
             Kind::List => self.reader.len(it)?,
-            // An empty list may look like a map.
-            Kind::Map if self.reader.len(it)? == 0 => 0,
-            Kind::Map => return Err(Message::new("list").into()),
+            Kind::Map => numbered.len(),
             _ => 1,
         };
         check_count(count)?;
         let mut items = Vec::new();
         for at in 0..count {
-            let item = self.inside(at, |run| {
-                let item = match kind {
-                    Kind::List => run.reader.item(it, at)?,
+            let (number, key) = match numbered.get(at) {
+                Some((number, key)) => (*number, Some(*key)),
+                None => (at, None),
+            };
+            let item = self.inside(number, |run| {
+                let item = match (kind, key) {
+                    (Kind::List, _) => run.reader.item(it, at)?,
+                    (_, Some(key)) => run.reader.value(it, key)?,
                     _ => it,
                 };
                 let errors = run.errors.len();
@@ -266,6 +274,17 @@ impl<'a> Validation<'a> {
             }
         }
         Ok(Value::List(items))
+    }
+
+    /// The keys of a map, all of which are whole numbers, in the order of these.
+    fn numbered(&self, map: Handle) -> Result<Vec<(usize, Handle)>, Refusal> {
+        let mut keys = Vec::new();
+        for key in self.reader.keys(map)?.iter() {
+            let number = self.reader.text(key).and_then(|text| list_number(&text));
+            keys.push((number.ok_or_else(|| Message::new("list"))?, key));
+        }
+        keys.sort_unstable_by_key(|(number, _)| *number);
+        Ok(keys)
     }
 
     /// Asks the script's own check of a rule: it says nothing or `true`, or what is wrong.
@@ -326,6 +345,13 @@ impl<'a> Validation<'a> {
         self.bytes_left = left.ok_or_else(too_large)?;
         Ok(())
     }
+}
+
+/// Returns the number that a key is, if it is written as such: without signs or zeros in front of it.
+fn list_number(key: &str) -> Option<usize> {
+    let is_digits = key.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number = is_digits && (key == "0" || !key.starts_with('0'));
+    key.parse().ok().filter(|_| is_number)
 }
 
 #[cold]

@@ -10,7 +10,7 @@ use sampan_host::reader::Kind;
 use sampan_host::{Error, Handle, Reader, Value};
 use std::cmp::Ordering;
 
-/// Why a value is not valid.
+/// A valid value, or the reason why it is not valid.
 pub(crate) type Checked<T> = Result<T, Message>;
 
 /// A text.

@@ -77,7 +77,7 @@ pub struct Program {
 /// The rules for reading the bodies of its requests, and sends those of its answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BodyOptions {
-    /// As they come; else it is called when they are here.
+    /// True if the handler takes bodies as they come; else it is called when they are here.
     pub stream: bool,
     /// The largest that it accepts, as it was written: `1048576` or `10MB`; `None` for the server's limit.
     pub bytes_max: Option<String>,
@@ -138,7 +138,7 @@ pub struct RouteDef {
     pub handler_file: Option<String>,
 }
 
-/// Which worker an isolate serves. It is in the isolate's [`Context`]; scripts see it as `app.worker`.
+/// The worker that an isolate serves. It is in the isolate's [`Context`]; scripts see it as `app.worker`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkerPlace {
     /// 1 to `count`. An isolate that takes the place of another has the same number.

@@ -124,6 +124,7 @@ struct ErrorParts {
     kind: ErrorKind,
     message: String,
     place: Option<Place>,
+    column: Option<u32>,
     stack: Option<String>,
     details: Option<Box<Details>>,
     hint: Option<Hint>,
@@ -140,6 +141,7 @@ impl Error {
             kind,
             message: message.into(),
             place: None,
+            column: None,
             stack: None,
             details: None,
             hint: None,
@@ -158,6 +160,14 @@ impl Error {
     #[must_use]
     pub fn at(mut self, place: Option<Place>) -> Self {
         self.0.place = place;
+        self.0.column = None;
+        self
+    }
+
+    /// Sets the column of its place, in characters from 1.
+    #[must_use]
+    pub fn at_column(mut self, column: Option<u32>) -> Self {
+        self.0.column = column;
         self
     }
 
@@ -276,6 +286,11 @@ impl Error {
         self.0.place.as_ref()
     }
 
+    /// Returns the column of its place, in characters from 1, if known.
+    pub fn column(&self) -> Option<u32> {
+        self.0.column
+    }
+
     /// The call stack, if known.
     pub fn stack(&self) -> Option<&str> {
         self.0.stack.as_deref()
@@ -304,9 +319,10 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0.place {
-            Some(place) => write!(f, "{place}: {}", self.0.message),
-            None => f.write_str(&self.0.message),
+        match (&self.0.place, self.0.column) {
+            (Some(place), Some(column)) => write!(f, "{place}:{column}: {}", self.0.message),
+            (Some(place), None) => write!(f, "{place}: {}", self.0.message),
+            (None, _) => f.write_str(&self.0.message),
         }
     }
 }
@@ -338,6 +354,19 @@ mod tests {
         );
         let none = Error::script("user_id");
         assert_eq!(none.message_spelled(camel_case), "user_id");
+    }
+
+    #[test]
+    fn the_column_belongs_to_the_place() {
+        let place = |line| {
+            Some(Place {
+                file: "a.html".to_owned(),
+                line,
+            })
+        };
+        let error = Error::script("no").at(place(2)).at_column(Some(7));
+        assert_eq!(error.to_string(), "a.html:2:7: no");
+        assert_eq!(error.at(place(3)).to_string(), "a.html:3: no");
     }
 
     #[test]

@@ -21,6 +21,7 @@ enum CellSlot {
     Null,
     Int(i64),
     Float(f64),
+    Date(i64),
     Text { end: u32, len: u32 },
     Bytes { end: u32, len: u32 },
 }
@@ -34,6 +35,8 @@ pub enum Cell<'a> {
     Int(i64),
     /// A floating-point number.
     Float(f64),
+    /// A time, in milliseconds since 1970-01-01 00:00 UTC. It is a `Date` in JavaScript, and seconds in Lua.
+    Date(i64),
     /// Text; always UTF-8.
     Text(&'a str),
     /// Bytes, or text that is not UTF-8.
@@ -49,6 +52,8 @@ pub enum RawCell<'a> {
     Int(i64),
     /// A floating-point number.
     Float(f64),
+    /// A time, in milliseconds since 1970-01-01 00:00 UTC.
+    Date(i64),
     /// Text that was found to be UTF-8 when it was added.
     Text(&'a [u8]),
     /// Bytes, or text that is not UTF-8.
@@ -134,6 +139,7 @@ impl Rows {
             Cell::Null => CellSlot::Null,
             Cell::Int(value) => CellSlot::Int(value),
             Cell::Float(value) => CellSlot::Float(value),
+            Cell::Date(millis) => CellSlot::Date(millis),
             Cell::Text(text) => {
                 let (end, len) = self.append(text.as_bytes())?;
                 CellSlot::Text { end, len }
@@ -180,13 +186,14 @@ impl Rows {
             RawCell::Null => Cell::Null,
             RawCell::Int(value) => Cell::Int(value),
             RawCell::Float(value) => Cell::Float(value),
+            RawCell::Date(millis) => Cell::Date(millis),
             // Only whole texts are appended, so the check never fails.
             RawCell::Text(text) => Cell::Text(std::str::from_utf8(text).unwrap_or_default()),
             RawCell::Bytes(bytes) => Cell::Bytes(bytes),
         }
     }
 
-    /// As [`Rows::cell`], with text as its bytes, for those who need no `str`.
+    /// Returns what [`Rows::cell`] does, but text as its bytes, for those who need no `str`.
     ///
     /// # Panics
     /// There is no such cell.
@@ -197,6 +204,7 @@ impl Rows {
             CellSlot::Null => RawCell::Null,
             CellSlot::Int(value) => RawCell::Int(value),
             CellSlot::Float(value) => RawCell::Float(value),
+            CellSlot::Date(millis) => RawCell::Date(millis),
             CellSlot::Text { end, len } => RawCell::Text(range(end, len)),
             CellSlot::Bytes { end, len } => RawCell::Bytes(range(end, len)),
         }
@@ -239,9 +247,11 @@ mod tests {
             Cell::Text(""),
             Cell::Float(0.5),
             Cell::Null,
+            Cell::Date(-1),
+            Cell::Date(i64::MAX),
         ];
         let rows = Rows::of(&["a", "b"], &cells);
-        assert_eq!(rows.len(), 3);
+        assert_eq!(rows.len(), 4);
         for (index, cell) in cells.into_iter().enumerate() {
             assert_eq!(rows.cell(index / 2, index % 2), cell);
         }

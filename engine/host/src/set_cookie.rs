@@ -13,7 +13,7 @@ const ATTRIBUTE_BYTES_MAX: usize = 1024;
 pub enum SameSite {
     /// With none.
     Strict,
-    /// When the user follows a link.
+    /// With those of a user who follows a link.
     #[default]
     Lax,
     /// With all.

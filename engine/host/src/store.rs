@@ -7,7 +7,7 @@ use std::rc::Rc;
 /// Keeps one value for each type. An empty one has allocated nothing.
 #[derive(Default)]
 pub struct Store {
-    /// There are few, and a look at all is quicker than a hash.
+    /// The values by their types. There are few, and a look at all is quicker than a hash.
     entries: RefCell<Vec<(TypeId, Rc<dyn Any>)>>,
 }
 

@@ -51,8 +51,9 @@ pub async fn answer_directly(
         .0
 }
 
-/// As [`answer_directly`], for a request that may become a connection of another protocol: the answer is 101 then, and
-/// the client's end of that connection comes with it. The handler's end is a task on this thread's `LocalSet` of tokio.
+/// Does what [`answer_directly`] does, for a request that may become a connection of another protocol: the answer is
+/// 101 then, and the client's end of that connection comes with it. The handler's end is a task on this thread's
+/// `LocalSet` of tokio.
 pub async fn connect_directly(
     handler: &dyn Handler,
     bytes: &[u8],

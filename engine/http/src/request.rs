@@ -161,7 +161,7 @@ impl Request {
         Request::from_bytes_and_peer(bytes, SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
     }
 
-    /// As [`Request::from_bytes`], from a client of this address.
+    /// Does what [`Request::from_bytes`] does, for a request from a client of this address.
     ///
     /// # Errors
     /// As [`Request::from_bytes`].

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 
 use crate::codec::fault::Fault;
 
-/// Why a body cannot be read any further.
+/// The reason why a body cannot be read any further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadError {
     /// A body that is malformed, too large, or did not arrive.
@@ -88,7 +88,7 @@ impl RequestBody {
         self.wake_reader(cx);
     }
 
-    /// Nothing more comes.
+    /// Ends the body with an error: nothing more comes.
     pub(crate) fn fail(&self, error: ReadError) {
         self.end.set(Some(BodyEnd::Failed(error)));
         self.wake_reader(None);

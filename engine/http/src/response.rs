@@ -34,7 +34,7 @@ pub struct Response {
 /// The body of a response.
 #[derive(Default)]
 pub enum Body {
-    /// Nothing.
+    /// No bytes.
     #[default]
     Empty,
     /// These bytes.
@@ -129,7 +129,7 @@ pub struct WorkerMoment {
     pub ends_over_millis: Option<u64>,
 }
 
-/// Why a streamed body cannot be finished. Its text is for the source's own log; nothing of it is sent.
+/// The reason why a streamed body cannot be finished. Its text is for the source's own log; nothing of it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BodyError(pub String);
 
@@ -141,7 +141,7 @@ impl fmt::Display for BodyError {
 
 impl std::error::Error for BodyError {}
 
-/// Why a header was not set. Nothing of it is in the response then.
+/// The reason why a header was not set. Nothing of it is in the response then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeaderError {
     /// The name is empty or has a byte that no token has (RFC 9110 section 5.6.2).

@@ -358,8 +358,8 @@ fn outcome(call: &str, script_millis_max: u64) -> (Duration, String) {
     )
 }
 
-/// For each built-in that is wrapped, a call that holds a worker without the wrapper, and for how long on one core of a
-/// server (CPU time; the measurement ended at 2 or 3 s). Measured with QuickJS-ng as it is built here and 128 MiB.
+/// A call for each built-in that is wrapped, which holds a worker without the wrapper, and for how long on one core of
+/// a server (CPU time; the measurement ended at 2 or 3 s). Measured with QuickJS-ng as it is built here and 128 MiB.
 const REFUSED: &[(&str, &str, &str)] = &[
     (
         "Array.prototype.concat",

@@ -2,13 +2,13 @@
 
 mod common;
 
-use common::{App, get, load};
+use common::{App, get, load_with};
 use sampan_host::{ErrorKind, Isolate};
+use sampan_rig::patient_limits;
 
 fn app(handler: &str) -> App {
-    load(&format!(
-        "import {{ app, data, probe }} from 'sampan'; app.get('/', {handler});"
-    ))
+    let source = format!("import {{ app, data, probe }} from 'sampan'; app.get('/', {handler});");
+    load_with(&[("app.js", &source)], patient_limits()).expect("the project loads")
 }
 
 /// Returns two answers of the handler `body`: the second time shapes are known.
@@ -143,6 +143,11 @@ fn cells_are_what_they_are() {
         r#"[true,[255,0],0.5,3,"","bigint",true,true]"#,
     );
     check("() => data.people().map((r) => r.name.length)", "[3,5]");
+    check(
+        "() => { const { zero, before, at, far } = data.dates(); return [at instanceof Date, at.getTime(), +before, \
+         Number.isNaN(far.getTime()), { zero, at }]; }",
+        r#"[true,1769862896789,-1,true,{"zero":"1970-01-01T00:00:00.000Z","at":"2026-01-31T12:34:56.789Z"}]"#,
+    );
 }
 
 #[test]

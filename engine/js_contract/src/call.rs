@@ -203,7 +203,7 @@ pub fn call_method<'a, V: Vm<'a>>(
     returned(vm, &row, body(&vm.contract().context, args)?)
 }
 
-/// Nothing can wait while a module loads.
+/// Refuses a row while a module loads: nothing can wait then.
 fn check_loaded<'a, V: Vm<'a>>(vm: V, row: &BoundRow) -> Result<(), Error> {
     if !vm.contract().is_loading() {
         return Ok(());

@@ -14,7 +14,7 @@ pub(crate) struct Spellings(RefCell<Vec<[Arc<[String]>; 2]>>);
 
 impl Spellings {
     pub(crate) fn of(&self, columns: &Arc<[String]>) -> Arc<[String]> {
-        /// As many as there are functions that return records, and more.
+        /// The largest number of spellings: as many as there are functions that return records, and more.
         const SPELLINGS_MAX: usize = 32;
         let mut known = self.0.borrow_mut();
         if let Some([_, names]) = known.iter().find(|[own, _]| Arc::ptr_eq(own, columns)) {

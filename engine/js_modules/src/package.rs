@@ -130,7 +130,7 @@ enum Led {
     To(String),
     /// Explicitly nowhere: no other is tried.
     Nowhere,
-    /// None of its conditions holds.
+    /// No result, because none of its conditions holds.
     On,
 }
 

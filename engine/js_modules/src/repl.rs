@@ -13,8 +13,8 @@ use oxc_span::{GetSpan, SourceType};
 
 /// The fault in a text.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// Why it cannot be run.
+pub struct InputFault {
+    /// The reason why the text cannot be run.
     pub message: String,
     /// True if it only ends too early.
     pub is_open: bool,
@@ -24,7 +24,7 @@ pub struct Fault {
 ///
 /// # Errors
 /// The text is no JavaScript, or not yet.
-pub fn script_of(text: &str) -> Result<String, Fault> {
+pub fn script_of(text: &str) -> Result<String, InputFault> {
     let starts_like_object = text.trim_start().starts_with('{');
     if starts_like_object
         && let Ok(code) = body_of(&format!("({})", text.trim().trim_end_matches(';')))
@@ -38,15 +38,15 @@ fn wrapped(code: &str) -> String {
     format!("with (__scope) {{ return (async () => {{ {code}\n}})() }}")
 }
 
-fn body_of(text: &str) -> Result<String, Fault> {
-    let fault = |message| Fault {
+fn body_of(text: &str) -> Result<String, InputFault> {
+    let fault = |message| InputFault {
         message,
         is_open: false,
     };
     with_stack_for(text, || body_here(text)).map_err(fault)?
 }
 
-fn body_here(text: &str) -> Result<String, Fault> {
+fn body_here(text: &str) -> Result<String, InputFault> {
     let allocator = Allocator::default();
     let parsed = Parser::new(&allocator, text, SourceType::mjs()).parse();
     if let Some(fault) = parsed.diagnostics.errors().next() {
@@ -60,7 +60,7 @@ fn body_here(text: &str) -> Result<String, Fault> {
         let is_open = at >= text.trim_end().len()
             || text.get(at..).is_some_and(|rest| rest.starts_with('`'))
             || message.contains("Unterminated multi");
-        return Err(Fault {
+        return Err(InputFault {
             message: format!("SyntaxError: {message}"),
             is_open,
         });
@@ -68,7 +68,7 @@ fn body_here(text: &str) -> Result<String, Fault> {
     rewritten(text, &parsed.program)
 }
 
-fn rewritten(text: &str, program: &Program<'_>) -> Result<String, Fault> {
+fn rewritten(text: &str, program: &Program<'_>) -> Result<String, InputFault> {
     let of = |span: oxc_span::Span| &text[span.start as usize..span.end as usize];
     let mut code = String::with_capacity(text.len() + 64);
     let last = program.body.len().wrapping_sub(1);
@@ -104,7 +104,7 @@ fn rewritten(text: &str, program: &Program<'_>) -> Result<String, Fault> {
             | Statement::ExportAllDeclaration(_)
             | Statement::ExportDefaultDeclaration(_)
             | Statement::ExportNamedDeclaration(_) => {
-                return Err(Fault {
+                return Err(InputFault {
                     message: "import and export belong into files: the names of \"sampan\" are here already; \
                               of a module write const { name } = await import(\"./file.js\")"
                         .to_owned(),

@@ -1,4 +1,4 @@
-//! Which file an import means, by Node.js's rules for modules and with what users of TypeScript leave out.
+//! The file that an import means, by Node.js's rules for modules and with what users of TypeScript leave out.
 
 use crate::built_in;
 use crate::package::{IMPORT, Package, REQUIRE, Replacement};
@@ -452,7 +452,7 @@ fn is_modules_folder(folder: &str) -> bool {
     folder.rsplit('/').next() == Some("node_modules")
 }
 
-/// Why a name that is not relative means nothing.
+/// Returns the reason why a name that is not relative means nothing.
 fn absent(importer: &str, name: &str) -> String {
     if name.contains("://") || name.starts_with("data:") || name.starts_with("file:") {
         return "modules are files of the project and installed packages, not addresses".to_owned();

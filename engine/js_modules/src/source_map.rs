@@ -25,7 +25,7 @@ pub struct SourcePlace {
 
 /// The origin of a script's map.
 pub(crate) enum MapOrigin {
-    /// There is none.
+    /// No map.
     None,
     /// Made together with the code.
     Made,

@@ -41,7 +41,7 @@ pub(crate) struct TransformSettings {
 struct Written {
     extends: Option<OneOrMore>,
     #[serde(rename = "compilerOptions")]
-    options: Options,
+    options: CompilerOptions,
 }
 
 #[derive(Deserialize)]
@@ -54,7 +54,7 @@ enum OneOrMore {
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Options {
+struct CompilerOptions {
     base_url: Option<String>,
     paths: Option<BTreeMap<String, Vec<String>>>,
     jsx: Option<String>,
@@ -111,7 +111,7 @@ impl TsConfig {
     }
 
     /// Replaces the inherited options by those of a file in `folder`.
-    fn take(&mut self, folder: &str, options: Options) {
+    fn take(&mut self, folder: &str, options: CompilerOptions) {
         if let Some(base) = options.base_url {
             self.base_url = Some(join(folder, &base));
         }

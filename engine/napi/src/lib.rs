@@ -49,7 +49,7 @@ impl Isolate for Napi {
         request::call::start(&self.core, &call, sink)
     }
 
-    /// Nothing: the memory is the platform's.
+    /// Returns 0: the memory is the platform's.
     fn memory_bytes(&self) -> usize {
         0
     }

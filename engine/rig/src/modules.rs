@@ -205,7 +205,7 @@ fn person(_: &Context, mut args: Args) -> Result<Value, Error> {
     Ok(Value::Row(people(if found { &ADA } else { &[] })))
 }
 
-/// As many columns as it is told, the same ones twice if that is even.
+/// Returns a row with as many columns as it is told; if the number is even, each name stands there twice.
 fn wide(_: &Context, args: Args) -> Result<Value, Error> {
     let count = args.number(0).unwrap_or(1.0) as usize;
     let name = |at: usize| format!("c{}", if count.is_multiple_of(2) { at / 2 } else { at });
@@ -226,6 +226,14 @@ fn odd_cells(_: &Context, _: Args) -> Result<Value, Error> {
     ];
     let names = ["bytes", "__proto__", "toString", "7", "big"];
     Ok(Value::Rows(Rows::of(&names, &cells)))
+}
+
+fn dates(_: &Context, _: Args) -> Result<Value, Error> {
+    let cells = [0, -1, 1_769_862_896_789, i64::MAX].map(Cell::Date);
+    Ok(Value::Row(Rows::of(
+        &["zero", "before", "at", "far"],
+        &cells,
+    )))
 }
 
 /// Takes too long at once if it is told so; otherwise, and later, it gives its argument.
@@ -285,6 +293,7 @@ pub static DATA: Module = Module {
         row!("person"(ANY) -> Type::Any, FunctionKind::Sync(person), ""),
         row!("wide"(NUMBER) -> Type::List, FunctionKind::Sync(wide), ""),
         row!("odd_cells"() -> Type::List, FunctionKind::Sync(odd_cells), ""),
+        row!("dates"() -> Type::Any, FunctionKind::Sync(dates), ""),
         row!("odd_names"() -> Type::List, FunctionKind::Sync(odd_names), ""),
         row!("slow_query"(ANY, ANY) -> Type::Any,
             FunctionKind::Prompt {

@@ -148,7 +148,7 @@ typedef uint64_t sampan_scripts;
 
 // A fault, in the caller's memory. Texts end with NUL, and are cut where they are longer than their room.
 typedef struct {
-  // As the function returned; of sampan_scripts_handle also what failed behind an answer.
+  // The status as the function returned it; of sampan_scripts_handle also what failed behind an answer.
   sampan_status code;
   // The line of file, from 1; 0 if it is not known.
   uint32_t line;
@@ -160,7 +160,7 @@ typedef struct {
 
 // An answer of scripts. Its texts are the library's, until sampan_reply_free.
 typedef struct {
-  // For sampan_reply_free.
+  // The handle for sampan_reply_free.
   uint64_t handle;
   // The status; 200 for the result of a call.
   uint32_t status;
@@ -268,13 +268,13 @@ typedef struct {
 // Done.
 #define SAMPAN_OK 0
 
-// Nothing came in time.
+// The time was over before anything came.
 #define SAMPAN_TIMEOUT 1
 
 // The first entry does not fit into the buffer. *len says how many bytes it needs. Nothing was taken.
 #define SAMPAN_SMALL_BUFFER 2
 
-// There is no such handle, or not any more, or it is of another kind.
+// The handle does not exist, or not any more, or it is of another kind.
 #define SAMPAN_ERROR_HANDLE -1
 
 // NULL where it must not be, a text that is not UTF-8, an entry that is none, a header that cannot be sent.

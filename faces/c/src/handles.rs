@@ -31,7 +31,7 @@ struct Shard<T> {
 
 struct Slot<T> {
     generation: u32,
-    /// Why the one before ended, as its owner calls it.
+    /// The reason why the one before ended, as its owner calls it.
     end: i32,
     value: Option<T>,
 }

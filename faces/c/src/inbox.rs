@@ -68,7 +68,7 @@ impl Inbox {
 
 /// The clients of one worker that wait, by the numbers of their requests.
 #[derive(Default)]
-struct Waiting {
+struct WaitingClients {
     by_request: HashMap<u64, WaitingClient>,
 }
 
@@ -79,7 +79,7 @@ struct WaitingClient {
 }
 
 thread_local! {
-    static WAITING: RefCell<Waiting> = RefCell::default();
+    static WAITING: RefCell<WaitingClients> = RefCell::default();
     static INBOX: RefCell<Option<Arc<Inbox>>> = const { RefCell::new(None) };
 }
 

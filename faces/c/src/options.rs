@@ -1,6 +1,6 @@
 //! The options common to servers and scripts.
 
-use crate::status::Fault;
+use crate::status::CallFault;
 use crate::text;
 use sampan::Level;
 use sampan_project::config::OptionNames;
@@ -64,7 +64,7 @@ pub(crate) unsafe fn taker(
 pub(crate) unsafe fn settings<'a>(
     settings: *const *const c_char,
     count: usize,
-) -> Result<Vec<&'a str>, Fault> {
+) -> Result<Vec<&'a str>, CallFault> {
     // SAFETY: `settings` is NULL or points to `count` pointers, by this function's contract.
     let texts = unsafe { text::slice(settings, count, "settings") }?.iter();
     // SAFETY: by this function's contract each of them ends with NUL.

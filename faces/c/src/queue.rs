@@ -1,7 +1,7 @@
 //! Entries on their way to the program, which takes them in batches.
 
 use crate::status::{
-    Fault, SAMPAN_ERROR_STOPPED, SAMPAN_OK, SAMPAN_SMALL_BUFFER, SAMPAN_TIMEOUT, sampan_status,
+    CallFault, SAMPAN_ERROR_STOPPED, SAMPAN_OK, SAMPAN_SMALL_BUFFER, SAMPAN_TIMEOUT, sampan_status,
 };
 use crate::text;
 use std::collections::VecDeque;
@@ -10,7 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-/// For how many turns of a worker entries are gathered at most while each brings more.
+/// The largest number of turns of a worker for which entries are gathered while each brings more.
 const TURNS_MAX: u32 = 32;
 /// The age from which a worker's announcement counts as held up: its next push wakes a thread at once.
 const ANNOUNCED_MAX: Duration = Duration::from_millis(1);
@@ -81,7 +81,7 @@ impl EntryQueue {
         }
     }
 
-    /// Nothing is added from now on. Who sleeps wakes up.
+    /// Ends the queue: nothing is added from now on, and those who sleep wake up.
     pub(crate) fn close(&self) {
         let mut state = self.lock();
         state.is_closed = true;
@@ -99,12 +99,12 @@ impl EntryQueue {
         buffer: *mut c_void,
         capacity: usize,
         len: *mut usize,
-    ) -> Result<sampan_status, Fault> {
+    ) -> Result<sampan_status, CallFault> {
         // SAFETY: `len` is NULL or a number of the caller's for this call, by this function's contract.
         let mut len = unsafe { text::place(len, "len") }?;
         len.write(0);
         if buffer.is_null() {
-            return Err(Fault::argument("buffer is NULL"));
+            return Err(CallFault::argument("buffer is NULL"));
         }
         let mut state = self.lock();
         if state.entries.is_empty() && !state.is_closed && timeout_millis != 0 {
@@ -137,7 +137,10 @@ impl EntryQueue {
                 len.write(needed);
                 Ok(SAMPAN_SMALL_BUFFER)
             }
-            None if is_closed => Err(Fault::new(SAMPAN_ERROR_STOPPED, "nothing comes any more")),
+            None if is_closed => Err(CallFault::new(
+                SAMPAN_ERROR_STOPPED,
+                "nothing comes any more",
+            )),
             None => Ok(SAMPAN_TIMEOUT),
         }
     }

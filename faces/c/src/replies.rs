@@ -2,14 +2,14 @@
 
 use crate::handles::{HandleKind, Handles};
 use crate::requests::sampan_field;
-use crate::status::{Fault, SAMPAN_ERROR_INTERNAL, SAMPAN_OK, protect_plain, sampan_status};
+use crate::status::{CallFault, SAMPAN_ERROR_INTERNAL, SAMPAN_OK, protect_plain, sampan_status};
 use std::ffi::c_char;
 use std::sync::Arc;
 
 /// An answer of scripts. Its texts are the library's, until sampan_reply_free.
 #[repr(C)]
 pub struct sampan_reply {
-    /// For sampan_reply_free.
+    /// The handle for sampan_reply_free.
     pub handle: u64,
     /// The status; 200 for the result of a call.
     pub status: u32,
@@ -43,7 +43,7 @@ pub(crate) fn keep(
     status: u32,
     headers: Vec<(String, Vec<u8>)>,
     body: Vec<u8>,
-) -> Result<sampan_reply, Fault> {
+) -> Result<sampan_reply, CallFault> {
     let field = |(name, value): &(String, Vec<u8>)| sampan_field {
         name: name.as_ptr().cast(),
         name_len: name.len(),
@@ -65,7 +65,7 @@ pub(crate) fn keep(
         _body: body,
         _fields: fields,
     });
-    let full = || Fault::new(SAMPAN_ERROR_INTERNAL, "there are too many replies");
+    let full = || CallFault::new(SAMPAN_ERROR_INTERNAL, "there are too many replies");
     reply.handle = REPLIES.insert(0, data).ok_or_else(full)?;
     Ok(reply)
 }
@@ -78,6 +78,6 @@ pub extern "C" fn sampan_reply_free(handle: u64) -> sampan_status {
         let removed = REPLIES.remove(handle);
         removed
             .map(|_| SAMPAN_OK)
-            .map_err(|_| Fault::handle("reply"))
+            .map_err(|_| CallFault::handle("reply"))
     })
 }

@@ -6,8 +6,8 @@ use crate::inbox::{self, GivenAnswer, Inbox, PendingAnswer};
 use crate::options::User;
 use crate::queue::EntryQueue;
 use crate::status::{
-    Fault, SAMPAN_ERROR_ANSWERED, SAMPAN_ERROR_ARGUMENT, SAMPAN_ERROR_GONE, SAMPAN_ERROR_HANDLE,
-    SAMPAN_ERROR_MISSING, SAMPAN_OK, protect_plain, sampan_status,
+    CallFault, SAMPAN_ERROR_ANSWERED, SAMPAN_ERROR_ARGUMENT, SAMPAN_ERROR_GONE,
+    SAMPAN_ERROR_HANDLE, SAMPAN_ERROR_MISSING, SAMPAN_OK, protect_plain, sampan_status,
 };
 use crate::text;
 use sampan_http::Response;
@@ -117,7 +117,7 @@ enum RequestState {
 }
 
 thread_local! {
-    /// Which part of the table this thread uses.
+    /// The part of the table that this thread uses.
     static SHARD: usize = {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         NEXT.fetch_add(1, Ordering::Relaxed)
@@ -307,12 +307,12 @@ pub(crate) fn checked(
     status: u32,
     headers: &[Pair<'_>],
     body: Vec<u8>,
-) -> Result<GivenAnswer, Fault> {
+) -> Result<GivenAnswer, CallFault> {
     /// All headers together, as the server limits them, in bytes.
     const HEADERS_BYTES_MAX: usize = 64 * 1024;
     let status = u16::try_from(status).ok();
     let status = status.filter(|status| (200..=999).contains(status));
-    let status = status.ok_or_else(|| Fault::argument("status must be 200 to 999"))?;
+    let status = status.ok_or_else(|| CallFault::argument("status must be 200 to 999"))?;
     let mut bytes = 0;
     let mut kept = Vec::with_capacity(headers.len());
     for &(name, value) in headers {
@@ -323,7 +323,7 @@ pub(crate) fn checked(
         let is_sound = !name.is_empty() && name.iter().all(is_token) && value.iter().all(is_value);
         if !is_sound || bytes > HEADERS_BYTES_MAX {
             let name = String::from_utf8_lossy(name);
-            return Err(Fault::argument(format!(
+            return Err(CallFault::argument(format!(
                 "the header {name:?} cannot be sent"
             )));
         }
@@ -346,7 +346,7 @@ pub(crate) fn checked(
 pub(crate) unsafe fn pairs<'a>(
     fields: *const sampan_field,
     count: usize,
-) -> Result<Vec<Pair<'a>>, Fault> {
+) -> Result<Vec<Pair<'a>>, CallFault> {
     // SAFETY: `fields` is NULL or points to `count` fields that live as long as `'a`, by this function's contract.
     let fields = unsafe { text::slice(fields, count, "headers") }?.iter();
     let pair = |field: &sampan_field| {
@@ -383,7 +383,7 @@ pub unsafe extern "C" fn sampan_answer(
     protect_plain(|| {
         // SAFETY: the caller keeps `response` alive during the call, and NULL gives `None`.
         let response = unsafe { response.as_ref() };
-        let response = response.ok_or_else(|| Fault::argument("response is NULL"))?;
+        let response = response.ok_or_else(|| CallFault::argument("response is NULL"))?;
         // SAFETY: the caller keeps the response's list of headers and its texts alive during the call.
         let headers = unsafe { pairs(response.headers, response.header_count) }?;
         // SAFETY: by this function's contract the response's body points to so many bytes.
@@ -428,7 +428,8 @@ pub unsafe extern "C" fn sampan_request_header(
     value: *mut *const c_char,
     len: *mut usize,
 ) -> sampan_status {
-    // SAFETY: by this function's contract the request is alive during the call, and `find` asks the same of the others.
+    // SAFETY: by this function's contract the request is alive during the call, and so are its headers. `name`, `value`
+    // and `len` are NULL or the caller's for this call.
     unsafe {
         find(name, value, len, || {
             request.as_ref().map(|it| (it.headers, it.header_count))
@@ -447,7 +448,8 @@ pub unsafe extern "C" fn sampan_request_param(
     value: *mut *const c_char,
     len: *mut usize,
 ) -> sampan_status {
-    // SAFETY: by this function's contract the request is alive during the call, and `find` asks the same of the others.
+    // SAFETY: by this function's contract the request is alive during the call, and so are its parameters. `name`,
+    // `value` and `len` are NULL or the caller's for this call.
     unsafe {
         find(name, value, len, || {
             request.as_ref().map(|it| (it.params, it.param_count))
@@ -470,11 +472,11 @@ unsafe fn find(
         unsafe {
             let name = text::required(name, "name")?;
             let (mut value, mut len) = (text::place(value, "value")?, text::place(len, "len")?);
-            let (fields, count) = fields().ok_or_else(|| Fault::argument("request is NULL"))?;
+            let (fields, count) = fields().ok_or_else(|| CallFault::argument("request is NULL"))?;
             let is_it = |(key, _): &&Pair<'_>| key.eq_ignore_ascii_case(name.as_bytes());
             let all = pairs(fields, count)?;
             let found = all.iter().find(is_it);
-            let none = || Fault::new(SAMPAN_ERROR_MISSING, "there is none");
+            let none = || CallFault::new(SAMPAN_ERROR_MISSING, "there is none");
             let (_, found) = found.ok_or_else(none)?;
             value.write(found.as_ptr().cast());
             len.write(found.len());

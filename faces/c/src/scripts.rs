@@ -10,8 +10,8 @@ use crate::replies::{keep, sampan_reply};
 use crate::requests::{pairs, sampan_request};
 use crate::signals::without_sigpipe;
 use crate::status::{
-    Fault, SAMPAN_ERROR_INTERNAL, SAMPAN_OK, Threads, protect_plain, protect_telling, sampan_error,
-    sampan_status, tell,
+    CallFault, SAMPAN_ERROR_INTERNAL, SAMPAN_OK, Threads, protect_plain, protect_telling,
+    sampan_error, sampan_status, tell,
 };
 use crate::text;
 use sampan::host::Error;
@@ -76,8 +76,10 @@ fn lock(jobs: &Mutex<Jobs>) -> MutexGuard<'_, Jobs> {
     jobs.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn entry(scripts: sampan_scripts) -> Result<Arc<ScriptsEntry>, Fault> {
-    SCRIPTS.get(scripts).map_err(|_| Fault::handle("scripts"))
+fn entry(scripts: sampan_scripts) -> Result<Arc<ScriptsEntry>, CallFault> {
+    SCRIPTS
+        .get(scripts)
+        .map_err(|_| CallFault::handle("scripts"))
 }
 
 /// Loads a script into isolates. It is an app file as for `sampan run`, with routes or a fetch export, or has functions
@@ -106,19 +108,21 @@ pub unsafe extern "C" fn sampan_scripts_new(
             let name = text::optional(options.name, "name")?;
             let mut builder = match (path, name) {
                 (Some(_), _) if !options.text.is_null() => {
-                    return Err(Fault::argument("path and text: one of them is to be NULL"));
+                    return Err(CallFault::argument(
+                        "path and text: one of them is to be NULL",
+                    ));
                 }
                 (Some(path), _) => Scripts::file(path),
                 (None, Some(name)) => {
                     Scripts::text(name, text::utf8(options.text, options.text_len, "text")?)
                 }
                 (None, None) if options.text.is_null() => {
-                    return Err(Fault::argument(
+                    return Err(CallFault::argument(
                         "path and text are NULL: there is no script",
                     ));
                 }
                 (None, None) => {
-                    return Err(Fault::argument(
+                    return Err(CallFault::argument(
                         "name is NULL: its end tells the language of text, as in \"hello.lua\"",
                     ));
                 }
@@ -151,7 +155,7 @@ pub unsafe extern "C" fn sampan_scripts_new(
             answers: Arc::default(),
             jobs: Arc::default(),
         });
-        let full = || Fault::new(SAMPAN_ERROR_INTERNAL, "there are too many scripts");
+        let full = || CallFault::new(SAMPAN_ERROR_INTERNAL, "there are too many scripts");
         scripts.write(SCRIPTS.insert(0, entry).ok_or_else(full)?);
         Ok(SAMPAN_OK)
     };
@@ -166,29 +170,29 @@ fn request_work(
     remote: &str,
     headers: &[Pair<'_>],
     body: &[u8],
-) -> Result<Work, Fault> {
+) -> Result<Work, CallFault> {
     let bytes = request_bytes(method, target, headers.iter().copied(), body);
     let bytes =
-        bytes.map_err(|what| Fault::argument(format!("{what:?} cannot stand in a request")))?;
+        bytes.map_err(|what| CallFault::argument(format!("{what:?} cannot stand in a request")))?;
     let mut request = HttpRequest::new(bytes);
     // A server's request of a Unix socket is as one without an address.
     if !remote.is_empty() && remote != "unix:" {
         let address = remote.parse::<SocketAddr>();
         let address = address.or_else(|_| Ok(SocketAddr::new(remote.parse::<IpAddr>()?, 0)));
-        let none = |_: std::net::AddrParseError| Fault::argument("remote is no IP address");
+        let none = |_: std::net::AddrParseError| CallFault::argument("remote is no IP address");
         request.peer = address.map_err(none)?;
     }
     Ok(Work::Handle(request))
 }
 
 /// The work that a call is.
-fn call_work(function: &str, arguments: &[u8]) -> Result<Work, Fault> {
+fn call_work(function: &str, arguments: &[u8]) -> Result<Work, CallFault> {
     let arguments = match arguments {
         [] => Vec::new(),
         text => match from_json(text) {
             Ok(Value::List(arguments)) => arguments,
-            Ok(_) => return Err(Fault::argument("arguments must be a JSON array")),
-            Err(error) => return Err(Fault::argument(format!("arguments: {error}"))),
+            Ok(_) => return Err(CallFault::argument("arguments must be a JSON array")),
+            Err(error) => return Err(CallFault::argument(format!("arguments: {error}"))),
         },
     };
     Ok(Work::Call {
@@ -198,30 +202,30 @@ fn call_work(function: &str, arguments: &[u8]) -> Result<Work, Fault> {
 }
 
 /// The parts of a result.
-struct Parts {
+struct OutcomeParts {
     status: u32,
     headers: Vec<(String, Vec<u8>)>,
     body: Vec<u8>,
     /// The failure, where the answer says no more than that something did.
-    fault: Option<Fault>,
+    fault: Option<CallFault>,
 }
 
-fn parts(outcome: Result<Outcome, Error>) -> Result<Parts, Fault> {
+fn parts(outcome: Result<Outcome, Error>) -> Result<OutcomeParts, CallFault> {
     match outcome.map_err(sampan::Error::from)? {
         Outcome::Answer { answer, error } => {
-            let fault = error.map(|error| Fault::from(sampan::Error::from(error)));
+            let fault = error.map(|error| CallFault::from(sampan::Error::from(error)));
             if answer.is_cut {
-                let cut = || Fault::new(SAMPAN_ERROR_INTERNAL, "the body of the answer failed");
+                let cut = || CallFault::new(SAMPAN_ERROR_INTERNAL, "the body of the answer failed");
                 return Err(fault.unwrap_or_else(cut));
             }
-            Ok(Parts {
+            Ok(OutcomeParts {
                 status: answer.status.into(),
                 headers: answer.headers,
                 body: answer.body,
                 fault,
             })
         }
-        Outcome::Value(value) => Ok(Parts {
+        Outcome::Value(value) => Ok(OutcomeParts {
             status: 200,
             headers: Vec::new(),
             body: to_json(&value)?.into_bytes(),
@@ -235,12 +239,12 @@ fn wait(
     entry: &ScriptsEntry,
     work: Work,
     timeout_millis: i64,
-) -> Result<(sampan_reply, Option<Fault>), Fault> {
+) -> Result<(sampan_reply, Option<CallFault>), CallFault> {
     let (sender, outcome) = sync_channel(1);
     let done = Box::new(move |outcome| drop(sender.send(outcome)));
     let job = entry.scripts.pool().submit(work, done);
     let job = job.map_err(sampan::Error::from)?;
-    let lost = |_| Fault::new(SAMPAN_ERROR_INTERNAL, "a work was lost");
+    let lost = |_| CallFault::new(SAMPAN_ERROR_INTERNAL, "a work was lost");
     let outcome = match u64::try_from(timeout_millis) {
         Err(_) => outcome.recv().map_err(lost)?,
         Ok(millis) => match outcome.recv_timeout(Duration::from_millis(millis)) {
@@ -248,7 +252,7 @@ fn wait(
                 job.cancel();
                 outcome.recv().map_err(lost)?
             }
-            told => told.map_err(|_| Fault::new(SAMPAN_ERROR_INTERNAL, "a work was lost"))?,
+            told => told.map_err(|_| CallFault::new(SAMPAN_ERROR_INTERNAL, "a work was lost"))?,
         },
     };
     let parts = parts(outcome)?;
@@ -281,7 +285,7 @@ pub unsafe extern "C" fn sampan_scripts_handle(
         unsafe {
             let mut reply = text::place(reply, "reply")?;
             let request = request.as_ref();
-            let request = request.ok_or_else(|| Fault::argument("request is NULL"))?;
+            let request = request.ok_or_else(|| CallFault::argument("request is NULL"))?;
             let work = request_work(
                 text::utf8(request.method, request.method_len, "method")?,
                 text::utf8(request.target, request.target_len, "target")?,
@@ -340,10 +344,10 @@ pub unsafe extern "C" fn sampan_scripts_call(
 
 impl ScriptsEntry {
     /// Hands over one entry.
-    fn submit(&self, request: &RequestEntry<'_>) -> Result<(), Fault> {
+    fn submit(&self, request: &RequestEntry<'_>) -> Result<(), CallFault> {
         let text = |bytes, name: &str| {
             let text = std::str::from_utf8(bytes);
-            text.map_err(|_| Fault::argument(format!("{name} is not UTF-8")))
+            text.map_err(|_| CallFault::argument(format!("{name} is not UTF-8")))
         };
         let target = text(request.target, "target")?;
         let work = match request.tag {
@@ -356,14 +360,14 @@ impl ScriptsEntry {
             )?,
             SAMPAN_CALL => call_work(target, request.body)?,
             _ => {
-                return Err(Fault::argument(
+                return Err(CallFault::argument(
                     "tag is neither SAMPAN_HANDLE nor SAMPAN_CALL",
                 ));
             }
         };
         let id = request.id;
         if lock(&self.jobs).insert(id, None).is_some() {
-            return Err(Fault::argument("an entry with this id is under way"));
+            return Err(CallFault::argument("an entry with this id is under way"));
         }
         let (jobs, answers) = (Arc::clone(&self.jobs), Arc::clone(&self.answers));
         let done = Box::new(move |outcome| {
@@ -434,7 +438,7 @@ pub unsafe extern "C" fn sampan_scripts_submit(
         while !rest.is_empty() {
             let read = read_request(rest);
             let (request, behind) =
-                read.map_err(|_| Fault::argument("not an entry of a request"))?;
+                read.map_err(|_| CallFault::argument("not an entry of a request"))?;
             entry.submit(&request)?;
             count += 1;
             taken.write(count);
@@ -474,7 +478,7 @@ pub extern "C" fn sampan_scripts_cancel(scripts: sampan_scripts, id: u64) -> sam
         let job = lock(&entry.jobs).get(&id).cloned().flatten();
         match job {
             Some(job) if job.cancel() => Ok(SAMPAN_OK),
-            _ => Err(Fault::handle("entry")),
+            _ => Err(CallFault::handle("entry")),
         }
     })
 }
@@ -507,7 +511,7 @@ pub unsafe extern "C" fn sampan_scripts_reload(
 pub extern "C" fn sampan_scripts_free(scripts: sampan_scripts) -> sampan_status {
     protect_plain(|| {
         let removed = SCRIPTS.remove(scripts);
-        let entry = removed.map_err(|_| Fault::handle("scripts"))?;
+        let entry = removed.map_err(|_| CallFault::handle("scripts"))?;
         let threads = match entry.scripts.stop() {
             true => Threads::Ended,
             false => Threads::LeftBehind,

@@ -6,7 +6,7 @@ use crate::requests::{MALFORMED, REQUESTS, by_callback, by_queue, checked, sampa
 use crate::server_state::{NOT_RUNNING, SERVERS, ServerEntry, ServerState, entry};
 use crate::signals::without_sigpipe;
 use crate::status::{
-    Fault, SAMPAN_ERROR_INTERNAL, SAMPAN_OK, protect_plain, protect_telling, sampan_error,
+    CallFault, SAMPAN_ERROR_INTERNAL, SAMPAN_OK, protect_plain, protect_telling, sampan_error,
     sampan_status,
 };
 use crate::text;
@@ -89,7 +89,7 @@ pub unsafe extern "C" fn sampan_server_new(
         let make =
             Box::new(move |routes: Vec<NativeRoute>| routes.into_iter().fold(app, App::native));
         let entry = Arc::new(ServerEntry::new(make));
-        let full = || Fault::new(SAMPAN_ERROR_INTERNAL, "there are too many servers");
+        let full = || CallFault::new(SAMPAN_ERROR_INTERNAL, "there are too many servers");
         server.write(SERVERS.insert(0, entry).ok_or_else(full)?);
         Ok(SAMPAN_OK)
     };
@@ -105,8 +105,8 @@ unsafe fn add_route(
     server: sampan_server,
     method: *const c_char,
     pattern: *const c_char,
-    handler: impl FnOnce(&ServerEntry) -> Result<NativeHandler, Fault>,
-) -> Result<sampan_status, Fault> {
+    handler: impl FnOnce(&ServerEntry) -> Result<NativeHandler, CallFault>,
+) -> Result<sampan_status, CallFault> {
     const METHODS: [&str; 6] = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
     // SAFETY: the caller keeps both texts alive during the call; NULL is allowed.
     let (method, pattern) = unsafe {
@@ -117,7 +117,7 @@ unsafe fn add_route(
     };
     if let Some(method) = method.filter(|method| !METHODS.contains(method)) {
         let known = METHODS.join(", ");
-        return Err(Fault::argument(format!(
+        return Err(CallFault::argument(format!(
             "{method:?} is none of {known}; NULL stands for all"
         )));
     }
@@ -134,10 +134,10 @@ unsafe fn add_route(
             });
             if let Err(error) = check_native_routes(routes) {
                 routes.pop();
-                return Err(Fault::argument(error.message()));
+                return Err(CallFault::argument(error.message()));
             }
         }
-        _ => return Err(Fault::state("routes are added before the start")),
+        _ => return Err(CallFault::state("routes are added before the start")),
     }
     Ok(SAMPAN_OK)
 }
@@ -162,7 +162,7 @@ pub unsafe extern "C" fn sampan_server_route(
 ) -> sampan_status {
     let user = User(user);
     let add = || {
-        let handler = handler.ok_or_else(|| Fault::argument("handler is NULL"))?;
+        let handler = handler.ok_or_else(|| CallFault::argument("handler is NULL"))?;
         let native = |_: &ServerEntry| {
             // SAFETY: by this function's contract the handler may be called until the server has stopped, which keeps
             // the result. `user` is only given to the handler.
@@ -191,7 +191,7 @@ pub unsafe extern "C" fn sampan_server_queue_route(
 ) -> sampan_status {
     let add = || {
         if tag == crate::entries::SAMPAN_TAG_GONE {
-            return Err(Fault::argument("tag is SAMPAN_TAG_GONE"));
+            return Err(CallFault::argument("tag is SAMPAN_TAG_GONE"));
         }
         let native = |entry: &ServerEntry| {
             Ok(Arc::new(by_queue(server, tag, Arc::clone(&entry.queue))) as NativeHandler)
@@ -222,11 +222,11 @@ pub unsafe extern "C" fn sampan_server_start(
             let mut state = entry.lock();
             match &*state {
                 ServerState::New(..) => std::mem::replace(&mut *state, ServerState::Busy),
-                _ => return Err(Fault::state("the server has been started before")),
+                _ => return Err(CallFault::state("the server has been started before")),
             }
         };
         let ServerState::New(routes, make) = before else {
-            return Err(Fault::state("the server has been started before"));
+            return Err(CallFault::state("the server has been started before"));
         };
         match without_sigpipe(|| make(routes).start()) {
             Ok(running) => {
@@ -263,12 +263,12 @@ pub unsafe extern "C" fn sampan_server_address(
     protect_plain(|| {
         let address = match &*entry(server)?.lock() {
             ServerState::Running(running) => running.addresses().get(at).copied(),
-            _ => return Err(Fault::state(NOT_RUNNING)),
+            _ => return Err(CallFault::state(NOT_RUNNING)),
         };
-        let none = || Fault::argument("there is no such address");
+        let none = || CallFault::argument("there is no such address");
         let address = address.ok_or_else(none)?.to_string();
         if text.is_null() || address.len() >= size {
-            return Err(Fault::argument("the address does not fit"));
+            return Err(CallFault::argument("the address does not fit"));
         }
         // SAFETY: `text` has room for `size` bytes, which are more than those of the address.
         unsafe {
@@ -330,7 +330,7 @@ pub extern "C" fn sampan_server_free(server: sampan_server) -> sampan_status {
     protect_plain(|| {
         let threads = entry(server)?.stop(server, false)?;
         let removed = SERVERS.remove(server);
-        removed.map_err(|_| Fault::handle("server"))?;
+        removed.map_err(|_| CallFault::handle("server"))?;
         threads.into_status()
     })
 }
@@ -380,7 +380,7 @@ pub unsafe extern "C" fn sampan_server_answer(
             return Ok(SAMPAN_OK);
         }
         if entries.is_null() {
-            return Err(Fault::argument("entries is NULL, its length is not 0"));
+            return Err(CallFault::argument("entries is NULL, its length is not 0"));
         }
         // SAFETY: it is not NULL, so the caller promises `len` bytes that only this call uses meanwhile.
         let mut rest = unsafe { std::slice::from_raw_parts_mut(entries.cast::<u8>(), len) };
@@ -393,7 +393,7 @@ pub unsafe extern "C" fn sampan_server_answer(
                     (read.id, answer, size)
                 }
                 Err(_) => {
-                    outcome = Err(Fault::argument("not an entry of an answer"));
+                    outcome = Err(CallFault::argument("not an entry of an answer"));
                     break;
                 }
             };

@@ -3,7 +3,7 @@
 use crate::handles::{HandleKind, Handles};
 use crate::queue::EntryQueue;
 use crate::requests::{REQUESTS, is_in_callback};
-use crate::status::{Fault, Threads};
+use crate::status::{CallFault, Threads};
 use sampan::{App, Server};
 use sampan_serve::native::NativeRoute;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -58,24 +58,24 @@ impl ServerEntry {
     }
 
     /// Loads the project anew. The state is not locked meanwhile.
-    pub(crate) fn reload(&self) -> Result<(), Fault> {
+    pub(crate) fn reload(&self) -> Result<(), CallFault> {
         if is_in_callback() {
-            return Err(Fault::state(
+            return Err(CallFault::state(
                 "a callback cannot reload its server: its thread would wait for itself",
             ));
         }
         let _reloading = self.lock_reloading();
         let running = match &*self.lock() {
             ServerState::Running(running) => Arc::clone(running),
-            _ => return Err(Fault::state(NOT_RUNNING)),
+            _ => return Err(CallFault::state(NOT_RUNNING)),
         };
         Ok(running.reload()?)
     }
 
     /// Ends the server if it runs. `is_to_run`: a server that does not run is an error.
-    pub(crate) fn stop(&self, handle: u64, is_to_run: bool) -> Result<Threads, Fault> {
+    pub(crate) fn stop(&self, handle: u64, is_to_run: bool) -> Result<Threads, CallFault> {
         if is_in_callback() {
-            return Err(Fault::state(
+            return Err(CallFault::state(
                 "a callback cannot stop its server: its thread would wait for itself",
             ));
         }
@@ -84,10 +84,10 @@ impl ServerEntry {
             let mut state = self.lock();
             match &*state {
                 ServerState::Busy => {
-                    return Err(Fault::state("the server is starting or stopping"));
+                    return Err(CallFault::state("the server is starting or stopping"));
                 }
                 ServerState::New(..) | ServerState::Ended { .. } if is_to_run => {
-                    return Err(Fault::state(NOT_RUNNING));
+                    return Err(CallFault::state(NOT_RUNNING));
                 }
                 _ => std::mem::replace(&mut *state, ServerState::Busy),
             }
@@ -109,6 +109,6 @@ impl ServerEntry {
 }
 
 /// Finds the server of a handle.
-pub(crate) fn entry(server: u64) -> Result<Arc<ServerEntry>, Fault> {
-    SERVERS.get(server).map_err(|_| Fault::handle("server"))
+pub(crate) fn entry(server: u64) -> Result<Arc<ServerEntry>, CallFault> {
+    SERVERS.get(server).map_err(|_| CallFault::handle("server"))
 }

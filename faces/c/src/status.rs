@@ -9,11 +9,11 @@ pub type sampan_status = i32;
 
 /// Done.
 pub const SAMPAN_OK: sampan_status = 0;
-/// Nothing came in time.
+/// The time was over before anything came.
 pub const SAMPAN_TIMEOUT: sampan_status = 1;
 /// The first entry does not fit into the buffer. *len says how many bytes it needs. Nothing was taken.
 pub const SAMPAN_SMALL_BUFFER: sampan_status = 2;
-/// There is no such handle, or not any more, or it is of another kind.
+/// The handle does not exist, or not any more, or it is of another kind.
 pub const SAMPAN_ERROR_HANDLE: sampan_status = -1;
 /// NULL where it must not be, a text that is not UTF-8, an entry that is none, a header that cannot be sent.
 pub const SAMPAN_ERROR_ARGUMENT: sampan_status = -2;
@@ -52,7 +52,7 @@ pub const SAMPAN_MESSAGE_BYTES: usize = 2048;
 /// A fault, in the caller's memory. Texts end with NUL, and are cut where they are longer than their room.
 #[repr(C)]
 pub struct sampan_error {
-    /// As the function returned; of sampan_scripts_handle also what failed behind an answer.
+    /// The status as the function returned it; of sampan_scripts_handle also what failed behind an answer.
     pub code: sampan_status,
     /// The line of file, from 1; 0 if it is not known.
     pub line: u32,
@@ -63,14 +63,14 @@ pub struct sampan_error {
 }
 
 /// A fault on its way to C.
-pub(crate) struct Fault {
+pub(crate) struct CallFault {
     pub(crate) code: sampan_status,
     pub(crate) message: String,
     pub(crate) file: String,
     pub(crate) line: u32,
 }
 
-impl Fault {
+impl CallFault {
     pub(crate) fn new(code: sampan_status, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -102,10 +102,10 @@ pub(crate) enum Threads {
 }
 
 impl Threads {
-    pub(crate) fn into_status(self) -> Result<sampan_status, Fault> {
+    pub(crate) fn into_status(self) -> Result<sampan_status, CallFault> {
         match self {
             Self::Ended => Ok(SAMPAN_OK),
-            Self::LeftBehind => Err(Fault::new(
+            Self::LeftBehind => Err(CallFault::new(
                 SAMPAN_ERROR_BUSY,
                 "a thread was left behind: user and log_user must stay",
             )),
@@ -113,7 +113,7 @@ impl Threads {
     }
 }
 
-impl From<Error> for Fault {
+impl From<Error> for CallFault {
     fn from(error: Error) -> Self {
         let code = match error.kind() {
             ErrorKind::Config => SAMPAN_ERROR_CONFIG,
@@ -141,18 +141,20 @@ impl From<Error> for Fault {
 
 /// Runs the body of a function. A panic in it is SAMPAN_ERROR_INTERNAL.
 pub(crate) fn protect(
-    body: impl FnOnce() -> Result<sampan_status, Fault>,
-) -> Result<sampan_status, Fault> {
+    body: impl FnOnce() -> Result<sampan_status, CallFault>,
+) -> Result<sampan_status, CallFault> {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().copied();
         let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
         let text = format!("a fault of Sampan itself: {}", text.unwrap_or("panic"));
-        Err(Fault::new(SAMPAN_ERROR_INTERNAL, text))
+        Err(CallFault::new(SAMPAN_ERROR_INTERNAL, text))
     })
 }
 
 /// Runs the body of a function without a place for the fault's words.
-pub(crate) fn protect_plain(body: impl FnOnce() -> Result<sampan_status, Fault>) -> sampan_status {
+pub(crate) fn protect_plain(
+    body: impl FnOnce() -> Result<sampan_status, CallFault>,
+) -> sampan_status {
     protect(body).unwrap_or_else(|fault| fault.code)
 }
 
@@ -162,13 +164,14 @@ pub(crate) fn protect_plain(body: impl FnOnce() -> Result<sampan_status, Fault>)
 /// `error` is NULL, or points to memory for a `sampan_error` that is the caller's for this call, with any content.
 pub(crate) unsafe fn protect_telling(
     error: *mut sampan_error,
-    body: impl FnOnce() -> Result<sampan_status, Fault>,
+    body: impl FnOnce() -> Result<sampan_status, CallFault>,
 ) -> sampan_status {
     let fault = match protect(body) {
-        Ok(status) => Fault::new(status, ""),
+        Ok(status) => CallFault::new(status, ""),
         Err(fault) => fault,
     };
-    // SAFETY: the caller promises what `tell` asks of `error`.
+    // SAFETY: the caller promises that `error` is NULL, or points to memory for a `sampan_error` that is its own for
+    // this call.
     unsafe { tell(error, &fault) };
     fault.code
 }
@@ -177,7 +180,7 @@ pub(crate) unsafe fn protect_telling(
 ///
 /// # Safety
 /// `error` is NULL, or points to memory for a `sampan_error` that is the caller's for this call, with any content.
-pub(crate) unsafe fn tell(error: *mut sampan_error, fault: &Fault) {
+pub(crate) unsafe fn tell(error: *mut sampan_error, fault: &CallFault) {
     if error.is_null() {
         return;
     }

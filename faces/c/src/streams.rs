@@ -3,7 +3,7 @@
 use crate::handles::{HandleKind, Handles};
 use crate::requests::{checked, give, is_in_callback, pairs, sampan_response};
 use crate::status::{
-    Fault, SAMPAN_ERROR_GONE, SAMPAN_ERROR_INTERNAL, SAMPAN_OK, SAMPAN_TIMEOUT, protect_plain,
+    CallFault, SAMPAN_ERROR_GONE, SAMPAN_ERROR_INTERNAL, SAMPAN_OK, SAMPAN_TIMEOUT, protect_plain,
     sampan_status,
 };
 use crate::text;
@@ -35,7 +35,7 @@ struct PipeState {
     pieces: VecDeque<Vec<u8>>,
     /// Of all pieces.
     bytes: usize,
-    /// Nothing comes behind the pieces; whether the answer is whole then.
+    /// Set once nothing comes behind the pieces, to whether the answer is whole then.
     end: Option<bool>,
     is_gone: bool,
     /// The task of the client, while it waits.
@@ -172,7 +172,7 @@ pub unsafe extern "C" fn sampan_answer_begin(
         // SAFETY: the caller owns `stream` and keeps `response` alive during the call; each may be NULL.
         let (mut stream, response) = unsafe { (text::place(stream, "stream")?, response.as_ref()) };
         stream.write(0);
-        let response = response.ok_or_else(|| Fault::argument("response is NULL"))?;
+        let response = response.ok_or_else(|| CallFault::argument("response is NULL"))?;
         // SAFETY: the caller keeps the response's body and headers alive during the call.
         let (headers, begins) = unsafe {
             let body = text::slice(response.body.cast::<u8>(), response.body_len, "body")?;
@@ -182,7 +182,7 @@ pub unsafe extern "C" fn sampan_answer_begin(
         let pipe = Arc::<Pipe>::default();
         pipe.write(begins, 0);
         answer.stream = Some(PipeReader(Arc::clone(&pipe)));
-        let full = || Fault::new(SAMPAN_ERROR_INTERNAL, "there are too many streams");
+        let full = || CallFault::new(SAMPAN_ERROR_INTERNAL, "there are too many streams");
         let made = STREAMS.insert(0, pipe).ok_or_else(full)?;
         let status = give(request, answer);
         if status == SAMPAN_OK {
@@ -212,7 +212,9 @@ pub unsafe extern "C" fn sampan_stream_write(
     timeout_millis: i64,
 ) -> sampan_status {
     protect_plain(|| {
-        let pipe = STREAMS.get(stream).map_err(|_| Fault::handle("stream"))?;
+        let pipe = STREAMS
+            .get(stream)
+            .map_err(|_| CallFault::handle("stream"))?;
         // SAFETY: `bytes` points to `len` bytes that stay as they are during the call, by this function's contract.
         let piece: &[u8] = unsafe { text::slice(bytes.cast(), len, "bytes") }?;
         // A callback holds up the worker that would make room.
@@ -228,7 +230,7 @@ pub unsafe extern "C" fn sampan_stream_write(
 pub extern "C" fn sampan_stream_end(stream: sampan_stream, is_whole: i32) -> sampan_status {
     protect_plain(|| {
         let removed = STREAMS.remove(stream);
-        let pipe = removed.map_err(|_| Fault::handle("stream"))?;
+        let pipe = removed.map_err(|_| CallFault::handle("stream"))?;
         Ok(pipe.end(is_whole != 0))
     })
 }

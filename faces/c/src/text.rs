@@ -1,6 +1,6 @@
 //! The arguments from C: texts, bytes, lists.
 
-use crate::status::Fault;
+use crate::status::CallFault;
 use std::ffi::{CStr, c_char};
 
 /// A text that ends with NUL; `None` for NULL.
@@ -10,7 +10,7 @@ use std::ffi::{CStr, c_char};
 pub(crate) unsafe fn optional<'a>(
     text: *const c_char,
     name: &str,
-) -> Result<Option<&'a str>, Fault> {
+) -> Result<Option<&'a str>, CallFault> {
     if text.is_null() {
         return Ok(None);
     }
@@ -18,17 +18,17 @@ pub(crate) unsafe fn optional<'a>(
     let text = unsafe { CStr::from_ptr(text) };
     let text = text.to_str();
     text.map(Some)
-        .map_err(|_| Fault::argument(format!("{name} is not UTF-8")))
+        .map_err(|_| CallFault::argument(format!("{name} is not UTF-8")))
 }
 
 /// A text that ends with NUL.
 ///
 /// # Safety
 /// `text` is NULL or points to a text that ends with NUL and stays as it is for `'a`.
-pub(crate) unsafe fn required<'a>(text: *const c_char, name: &str) -> Result<&'a str, Fault> {
-    // SAFETY: the caller promises what `optional` asks.
+pub(crate) unsafe fn required<'a>(text: *const c_char, name: &str) -> Result<&'a str, CallFault> {
+    // SAFETY: the caller promises that `text` is NULL, or ends with NUL and stays as it is for `'a`.
     let text = unsafe { optional(text, name) }?;
-    text.ok_or_else(|| Fault::argument(format!("{name} is NULL")))
+    text.ok_or_else(|| CallFault::argument(format!("{name} is NULL")))
 }
 
 /// A list; NULL is an empty one, but only with length 0.
@@ -39,13 +39,13 @@ pub(crate) unsafe fn slice<'a, T>(
     data: *const T,
     len: usize,
     name: &str,
-) -> Result<&'a [T], Fault> {
+) -> Result<&'a [T], CallFault> {
     match (data.is_null(), len) {
         (_, 0) => Ok(&[]),
-        (true, _) => Err(Fault::argument(format!(
+        (true, _) => Err(CallFault::argument(format!(
             "{name} is NULL, its length is not 0"
         ))),
-        // SAFETY: by this function's contract; not NULL.
+        // SAFETY: `data` is not NULL, so the caller promises `len` values there that stay as they are for `'a`.
         (false, _) => Ok(unsafe { std::slice::from_raw_parts(data, len) }),
     }
 }
@@ -58,10 +58,11 @@ pub(crate) unsafe fn utf8<'a>(
     data: *const c_char,
     len: usize,
     name: &str,
-) -> Result<&'a str, Fault> {
-    // SAFETY: the caller promises what `slice` asks; a `c_char` is a byte.
+) -> Result<&'a str, CallFault> {
+    // SAFETY: the caller promises that `data` is NULL, or points to `len` bytes that stay as they are for `'a`; a
+    // `c_char` is a byte.
     let bytes = unsafe { slice(data.cast::<u8>(), len, name) }?;
-    std::str::from_utf8(bytes).map_err(|_| Fault::argument(format!("{name} is not UTF-8")))
+    std::str::from_utf8(bytes).map_err(|_| CallFault::argument(format!("{name} is not UTF-8")))
 }
 
 /// Options that begin with their own size. A program that was made with another version of the header may have a
@@ -70,18 +71,18 @@ pub(crate) unsafe fn utf8<'a>(
 /// # Safety
 /// `options` is NULL, or points to a `usize`. If that is the size of `T`, there is a `T` in its place, which stays as
 /// it is for `'a`.
-pub(crate) unsafe fn sized<'a, T>(options: *const T, name: &str) -> Result<&'a T, Fault> {
+pub(crate) unsafe fn sized<'a, T>(options: *const T, name: &str) -> Result<&'a T, CallFault> {
     if options.is_null() {
-        return Err(Fault::argument("options is NULL"));
+        return Err(CallFault::argument("options is NULL"));
     }
-    // SAFETY: by this function's contract; not NULL.
+    // SAFETY: `options` is not NULL, so the caller promises that a `usize` is there, which may be read.
     let size = unsafe { options.cast::<usize>().read() };
     if size != size_of::<T>() {
-        return Err(Fault::argument(format!(
+        return Err(CallFault::argument(format!(
             "options.size must be sizeof({name})"
         )));
     }
-    // SAFETY: by this function's contract; the size is that of `T`.
+    // SAFETY: the size is that of `T`, so the caller promises a `T` in this place, which stays as it is for `'a`.
     Ok(unsafe { &*options })
 }
 
@@ -89,10 +90,10 @@ pub(crate) unsafe fn sized<'a, T>(options: *const T, name: &str) -> Result<&'a T
 ///
 /// # Safety
 /// `place` is NULL, or points to memory for a `T` that is the caller's for `'a`, with any content.
-pub(crate) unsafe fn place<'a, T>(place: *mut T, name: &str) -> Result<Place<'a, T>, Fault> {
+pub(crate) unsafe fn place<'a, T>(place: *mut T, name: &str) -> Result<Place<'a, T>, CallFault> {
     match std::ptr::NonNull::new(place) {
         Some(place) => Ok(Place(place, std::marker::PhantomData)),
-        None => Err(Fault::argument(format!("{name} is NULL"))),
+        None => Err(CallFault::argument(format!("{name} is NULL"))),
     }
 }
 

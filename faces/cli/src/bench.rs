@@ -69,13 +69,13 @@ pub(crate) struct BenchArgs {
 /// The project that is started for a ROUTE.
 #[derive(Args)]
 pub(crate) struct OwnServerArgs {
-    /// For a ROUTE: the project's folder.
+    /// The project's folder, for a ROUTE.
     #[arg(long, value_name = "DIR|FILE", default_value = ".")]
     pub(crate) project: PathBuf,
-    /// For a ROUTE: how many threads run scripts [default: one per core].
+    /// The number of threads that run scripts, for a ROUTE [default: one per core].
     #[arg(long, value_name = "N", value_parser = crate::arguments::server::a_count)]
     pub(crate) workers: Option<usize>,
-    /// For a ROUTE: a value of the configuration, such as db.path=other.db.
+    /// A value of the configuration for a ROUTE, such as db.path=other.db.
     #[arg(long, value_name = "SECTION.KEY=VALUE")]
     pub(crate) set: Vec<String>,
 }

@@ -216,7 +216,8 @@ fn stop_on_interrupt(
     })
 }
 
-/// Why SQL did not run to its end: for people, with the place; the exit status where that is not an error of the SQL.
+/// Returns the reason why SQL did not run to its end: for people, with the place; the exit status where that is not an
+/// error of the SQL.
 fn told(error: RunError, name: &str) -> Result<i32, String> {
     match error {
         RunError::Sql(fault) => Err(shown(&fault, name)),

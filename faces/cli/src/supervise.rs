@@ -72,7 +72,7 @@ enum Left {
     Server(Pid),
     /// The process that starts the new one of an upgrade. It ends soon, and may leave one itself.
     Starter,
-    /// None, or other programs.
+    /// No process, or other programs.
     Nothing,
 }
 

@@ -4,7 +4,7 @@
 mod faults;
 
 use faults::locker::Locker;
-use faults::shim::{Disk, Fault};
+use faults::shim::{Disk, DiskFault};
 use faults::{APPS, Project, Server, ask};
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
@@ -135,7 +135,7 @@ fn full_where_the_disk_is() {
     for app in APPS {
         let project = project(app, "full");
         let (server, disk) = set_up(&project, app);
-        disk.fail(Fault::Full);
+        disk.fail(DiskFault::Full);
         expect_code(&server, "/large", "full");
     }
 }
@@ -145,7 +145,7 @@ fn io_where_the_disk_fails_and_until_it_is_well() {
     for app in APPS {
         let project = project(app, "io");
         let (server, disk) = set_up(&project, app);
-        disk.fail(Fault::Write);
+        disk.fail(DiskFault::Write);
         expect_code(&server, "/large", "io");
         expect_code(&server, "/write", "io");
     }
@@ -161,7 +161,7 @@ fn read_only_where_the_file_may_not_be_written() {
         disk.under(&mut command);
         let server = project.serve(&mut command, "server.log");
         // Each worker opens the file once more at its first statement.
-        disk.fail(Fault::ReadOnly);
+        disk.fail(DiskFault::ReadOnly);
         expect_code(&server, "/write", "read_only");
         expect_code(&server, "/read", "read_only");
     }

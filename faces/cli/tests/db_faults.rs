@@ -4,7 +4,7 @@
 mod faults;
 
 use faults::load::{Told, Writers, Writes};
-use faults::shim::{Disk, Fault};
+use faults::shim::{Disk, DiskFault};
 use faults::{APPS, Project, Server, ask};
 use sampan_testkit::wait;
 use std::collections::HashSet;
@@ -58,7 +58,7 @@ fn wait_until_writing_resumes(server: &Server, cycle: u64) {
 
 /// The expected answers of the first group is told, what later ones are told, and the words in the log.
 struct Expected {
-    fault: Fault,
+    fault: DiskFault,
     later: &'static [u16],
     words: &'static [&'static str],
 }
@@ -92,7 +92,7 @@ fn behaves(app: &str, name: &str, expected: &Expected) {
     let during = under_fire(&server, 3, expected.later, &rows);
     assert_eq!(server.get("/count"), rows);
 
-    disk.fail(Fault::None);
+    disk.fail(DiskFault::None);
     wait_until_writing_resumes(&server, 4);
     expect_all_written(&server, 5);
     for cycle in [2, 3] {
@@ -151,7 +151,7 @@ fn under_fire(server: &Server, cycle: u64, later: &[u16], rows: &str) -> Told {
 #[test]
 fn a_full_disk() {
     let expected = Expected {
-        fault: Fault::Full,
+        fault: DiskFault::Full,
         later: &[503],
         words: &["disk is full"],
     };
@@ -163,7 +163,7 @@ fn a_full_disk() {
 #[test]
 fn a_disk_that_fails_to_write() {
     let expected = Expected {
-        fault: Fault::Write,
+        fault: DiskFault::Write,
         later: &[503],
         words: &["disk i/o error"],
     };
@@ -175,7 +175,7 @@ fn a_disk_that_fails_to_write() {
 #[test]
 fn a_disk_that_fails_to_sync() {
     let expected = Expected {
-        fault: Fault::Sync,
+        fault: DiskFault::Sync,
         later: &[503],
         words: &["disk i/o error", "fsync"],
     };

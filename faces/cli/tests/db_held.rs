@@ -1,5 +1,5 @@
-//! Nothing that could depend on a write leaves before its commit, on a disk whose syncs end when told to:
-//! neither the answer of who wrote nor that of a handler which only saw a variable that the writer set. What no script
+//! Checks that nothing that could depend on a write leaves before its commit, on a disk whose syncs end when told to:
+//! neither the writer's answer nor that of a handler which only saw a variable that the writer set. What no script
 //! makes is not held.
 
 mod faults;

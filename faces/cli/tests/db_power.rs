@@ -6,7 +6,7 @@
 mod faults;
 
 use faults::load::{Writers, Writes};
-use faults::shim::{Disk, Fault};
+use faults::shim::{Disk, DiskFault};
 use faults::{APPS, Project, Random, ask, setting};
 use sampan_testkit::wait;
 use std::time::{Duration, Instant};
@@ -85,11 +85,11 @@ fn nothing_acknowledged_after_a_failed_sync_is_lost_with_the_power() {
         let writers = Writers::start(&server, cycle, CLIENTS, Writes::All);
         wait::dawdle(Duration::from_millis(random.between(20, 60)));
         let before = disk.counts();
-        disk.fail(Fault::Sync);
+        disk.fail(DiskFault::Sync);
         wait::until(format!("{when}: a sync that fails"), || {
             disk.counts().2 > before.2
         });
-        disk.fail(Fault::None);
+        disk.fail(DiskFault::None);
         let mut client = server.client();
         let first = 1 + (cycle * 100 + 99) * 1_000_000;
         let again = wait_for_a_write(&mut client, cycle, first);
@@ -125,11 +125,11 @@ fn nothing_acknowledged_after_a_failed_sync_of_a_quiet_server_is_lost_with_the_p
         let mut client = server.client();
         let first = cycle * 1_000_000;
         let before = wait_for_a_write(&mut client, cycle, first);
-        disk.fail(Fault::Sync);
+        disk.fail(DiskFault::Sync);
         let failed = before + 1;
         let answer = ask(&mut client, "POST", &format!("/write/{cycle}/{failed}"));
         assert_eq!(answer.expect("an answer").status, 500, "{app}");
-        disk.fail(Fault::None);
+        disk.fail(DiskFault::None);
         let after = wait_for_a_write(&mut client, cycle, failed + 1);
         server.kill();
         disk.lose_power(None);

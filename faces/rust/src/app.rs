@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::handler::IntoHandler;
-use crate::options::{Options, common_options};
+use crate::options::{AppOptions, common_options};
 use crate::running::Server;
 use sampan_host::log::Level;
 use sampan_host::{Context, Module, Place};
@@ -17,7 +17,7 @@ use std::path::Path;
 #[derive(Debug, Default)]
 pub struct App {
     has_project: bool,
-    options: Options,
+    options: AppOptions,
     routes: Vec<NativeRoute>,
 }
 

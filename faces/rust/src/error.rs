@@ -105,7 +105,7 @@ impl Error {
         self.status.unwrap_or(500)
     }
 
-    /// Why a body cannot be read any further.
+    /// Returns the error of a body that cannot be read any further.
     pub(crate) fn of_body(error: &host::Error) -> Self {
         Self {
             status: Some(error.kind().status()),
@@ -143,7 +143,7 @@ impl Error {
         }
     }
 
-    /// Why a server or scripts did not start.
+    /// Returns the error of a server or of scripts that did not start.
     pub(crate) fn of_start(text: &str) -> Self {
         let is_address = ["port ", "cannot listen", "not allowed to listen"]
             .iter()

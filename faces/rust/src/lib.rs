@@ -93,7 +93,7 @@ pub use running::Server;
 pub use sampan_host::Value;
 pub use sampan_host::log::Level;
 pub use sampan_project::VERSION;
-pub use scripts::{Answer, Scripts, ScriptsBuilder, Ticket};
+pub use scripts::{Answer, PendingWork, Scripts, ScriptsBuilder};
 pub use stream::RequestBody;
 
 /// The parts of your own capabilities: tables of functions, values, errors.

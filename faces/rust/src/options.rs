@@ -101,14 +101,14 @@ type TakeLine = Arc<dyn Fn(Level, &str) + Send + Sync>;
 
 /// Settings, capabilities and the log.
 #[derive(Clone)]
-pub(crate) struct Options {
+pub(crate) struct AppOptions {
     pub(crate) flags: Flags,
     pub(crate) modules: Vec<&'static Module>,
     contexts: Vec<ContextSetup>,
     log: Option<TakeLine>,
 }
 
-impl Default for Options {
+impl Default for AppOptions {
     fn default() -> Self {
         Self {
             flags: Flags {
@@ -126,7 +126,7 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl AppOptions {
     /// Looks for capabilities that scripts could not tell from others.
     pub(crate) fn check(&self) -> Result<(), Error> {
         for (at, module) in self.modules.iter().enumerate() {
@@ -188,10 +188,10 @@ impl Options {
     }
 }
 
-impl fmt::Debug for Options {
+impl fmt::Debug for AppOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let modules: Vec<&str> = self.modules.iter().map(|module| module.name).collect();
-        f.debug_struct("Options")
+        f.debug_struct("AppOptions")
             .field("flags", &self.flags)
             .field("modules", &modules)
             .finish_non_exhaustive()

@@ -28,7 +28,7 @@ const BYTES: &str = "application/octet-stream";
 #[derive(Debug)]
 pub struct Response {
     inner: sampan_http::Response,
-    /// Why the handler has failed, for the log.
+    /// The reason why the handler has failed, for the log.
     failure: Option<String>,
 }
 
@@ -274,7 +274,7 @@ impl IntoResponse for Vec<u8> {
     }
 }
 
-/// Nothing is 404.
+/// Answers 404 for `None`.
 impl<T: IntoResponse> IntoResponse for Option<T> {
     fn into_response(self) -> Response {
         match self {

@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::error::{Error, ErrorKind};
-use crate::options::Options;
+use crate::options::AppOptions;
 use sampan_runtime::{AppConfig, Reloader, Running, ServerEvent};
 use sampan_serve::native::NativeRoute;
 use std::fmt;
@@ -18,7 +18,7 @@ pub struct Server {
     addresses: Vec<SocketAddr>,
     reloader: Reloader,
     has_project: bool,
-    options: Options,
+    options: AppOptions,
     routes: Vec<NativeRoute>,
 }
 
@@ -26,7 +26,7 @@ impl Server {
     pub(crate) fn start(
         mut config: AppConfig,
         has_project: bool,
-        options: Options,
+        options: AppOptions,
         routes: Vec<NativeRoute>,
     ) -> Result<Self, Error> {
         options.adapt(&mut config, &routes);

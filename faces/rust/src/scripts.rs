@@ -1,7 +1,7 @@
 //! Scripts without a server.
 
 use crate::error::{Error, ErrorKind};
-use crate::options::{Options, common_options};
+use crate::options::{AppOptions, common_options};
 use sampan_host::log::Level;
 use sampan_host::{Context, Module, Value};
 use sampan_project::config::OptionNames;
@@ -38,7 +38,7 @@ pub struct Answer {
 #[derive(Debug)]
 pub struct ScriptsBuilder {
     source: ScriptSource,
-    options: Options,
+    options: AppOptions,
     queue_max: Option<usize>,
     looks_every: Option<Duration>,
 }
@@ -200,12 +200,12 @@ impl Scripts {
         &self.0.0
     }
 
-    fn started(&self, work: Work) -> Result<Ticket, Error> {
+    fn started(&self, work: Work) -> Result<PendingWork, Error> {
         let (sender, outcome) = oneshot::channel();
         // The result is dropped if the future was dropped.
         let done = Box::new(move |outcome| drop(sender.send(outcome)));
         let job = self.0.0.submit(work, done)?;
-        Ok(Ticket { job, outcome })
+        Ok(PendingWork { job, outcome })
     }
 
     fn wait(&self, work: Work, time_max: Option<Duration>) -> Result<Outcome, Error> {
@@ -238,12 +238,12 @@ impl fmt::Debug for Scripts {
 }
 
 /// A work under way. Dropping it gives the work up.
-pub struct Ticket {
+pub struct PendingWork {
     job: JobHandle,
     outcome: oneshot::Receiver<Result<Outcome, sampan_host::Error>>,
 }
 
-impl Future for Ticket {
+impl Future for PendingWork {
     type Output = Result<Outcome, Error>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Self::Output> {
@@ -254,16 +254,16 @@ impl Future for Ticket {
     }
 }
 
-impl Drop for Ticket {
+impl Drop for PendingWork {
     fn drop(&mut self) {
         // Nothing happens if it has ended.
         self.job.cancel();
     }
 }
 
-impl fmt::Debug for Ticket {
+impl fmt::Debug for PendingWork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Ticket").field(&self.job).finish()
+        f.debug_tuple("PendingWork").field(&self.job).finish()
     }
 }
 
@@ -315,7 +315,7 @@ impl ScriptsBuilder {
     fn new(source: ScriptSource) -> Self {
         Self {
             source,
-            options: Options::default(),
+            options: AppOptions::default(),
             queue_max: None,
             looks_every: None,
         }

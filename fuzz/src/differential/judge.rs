@@ -1,4 +1,5 @@
-//! When two servers disagree about a connection, and when a difference is about something else than framing.
+//! The cases in which two servers disagree about a connection, and in which a difference is about something else than
+//! framing.
 
 use super::{Ours, SeenRequest};
 

@@ -24,7 +24,7 @@ pub(super) enum Message {
     Ended(TestOutcome),
     /// A script cannot be stopped: what it was doing.
     Deaf(String),
-    /// Nothing more comes.
+    /// The end: nothing more comes.
     Over,
 }
 

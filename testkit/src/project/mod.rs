@@ -59,7 +59,7 @@ pub struct TestOptions {
     pub config: Option<PathBuf>,
     /// The URL of a PostgreSQL server on which the tests run, in place of the project's database.
     pub db: Option<PathBuf>,
-    /// Only tests whose file and name, with `: ` between, contain this.
+    /// The text by which tests are chosen: their file and name, with `: ` between, contain it.
     pub filter: Option<String>,
     /// Snapshots become what the tests give now.
     pub update: bool,
@@ -78,13 +78,13 @@ pub struct TestOutcome {
     pub name: String,
     /// The time that it took.
     pub elapsed: Duration,
-    /// Why it failed, if it did.
+    /// The reason why it failed, if it did.
     pub failure: Option<TestFailure>,
     /// The snapshots that it wrote.
     pub snapshots: Vec<String>,
 }
 
-/// Why a test failed.
+/// The reason why a test failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestFailure {
     /// The description, in several lines.

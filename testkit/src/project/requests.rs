@@ -356,7 +356,7 @@ fn each<'a>(name: &'a str, value: &'a Value) -> impl Iterator<Item = (&'a str, &
     values.iter().map(move |value| (name, value))
 }
 
-/// As browsers write names of parts: HTML, section 4.10.21.8.
+/// Quotes the name of a part as browsers write it: HTML, section 4.10.21.8.
 fn quoted(text: &str) -> String {
     text.replace('\r', "%0D")
         .replace('\n', "%0A")

@@ -36,7 +36,7 @@ pub(super) struct TestState {
     pub(super) is_loaded: Cell<bool>,
     /// The test that runs.
     pub(super) name: RefCell<String>,
-    /// When it must have ended.
+    /// The time at which it must have ended.
     until: Cell<Option<Instant>>,
     browsers: RefCell<BTreeMap<String, Cookies>>,
     /// The snapshots that it compared, and those of them that it wrote.

@@ -12,8 +12,8 @@ use std::process::Command;
 /// The compiler, and packages that examples import.
 const PACKAGES: [&str; 2] = ["typescript@5.9.3", "hono@4.12.9"];
 
-/// For JavaScript: strict, but for what it gives no types: parameters of an example's own functions, and what `catch`
-/// catches.
+/// The options for JavaScript: strict, but for what it gives no types: parameters of an example's own functions, and
+/// what `catch` catches.
 const OPTIONS: &str = r#"{
   "compilerOptions": {
     "strict": true, "noImplicitAny": false, "useUnknownInCatchVariables": false, "noEmit": true, "skipLibCheck": true, "allowJs": true, "checkJs": true, "types": [],
@@ -23,7 +23,7 @@ const OPTIONS: &str = r#"{
   "include": ["sampan.d.ts", "examples"]
 }"#;
 
-/// For TypeScript: all that `--strict` wants.
+/// The options for TypeScript: all that `--strict` wants.
 const STRICT_OPTIONS: &str = r#"{
   "extends": "./tsconfig.json",
   "compilerOptions": { "noImplicitAny": true, "useUnknownInCatchVariables": true, "checkJs": false }

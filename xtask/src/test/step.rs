@@ -21,7 +21,7 @@ const DRAIN_MILLIS_MAX: u64 = 500;
 /// The format in which the program's output says about how many checks it made.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum CountFormat {
-    /// Nothing: the program is one check, and its exit status says how it went.
+    /// No count: the program is one check, and its exit status says how it went.
     ExitCode,
     /// The line `test result:` of a test program. One without tests is right too.
     Libtest,

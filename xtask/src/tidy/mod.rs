@@ -13,6 +13,7 @@ mod sources;
 mod specs;
 mod tree;
 mod tunnels;
+mod type_names;
 mod waits;
 mod words;
 
@@ -43,6 +44,7 @@ const RULES: &[(&str, TidyRule)] = &[
     ("every module opens with what it is for", sources::module_docs),
     ("doc comments begin with a verb or a noun phrase", words::openings),
     ("comments say who does something", words::plain_words),
+    ("names of types that say little stand for one thing", type_names::type_names),
     ("lines end at 120 columns", words::columns),
     ("prose ends at 120 columns", words::prose_columns),
     ("tests wait for events, not for a time", waits::events),

@@ -5,7 +5,8 @@ use crate::error::Error;
 
 /// Words that a doc comment must not begin with.
 const REFUSED_OPENINGS: &[&str] = &[
-    "What", "Whether", "How", "Who", "Whom", "Whose", "Where", "It", "That", "The same",
+    "What", "Whatever", "Whether", "Which", "When", "Where", "Why", "How", "Who", "Whom", "Whose",
+    "It", "That", "There", "The same", "Nothing", "As", "For", "If", "Only", "Also",
 ];
 
 /// Words that leave open who does something, and the folders whose comments must not have them.
@@ -106,9 +107,10 @@ fn doc_comment(line: &str) -> Option<&str> {
 
 fn refused(words: &str) -> Option<&'static str> {
     REFUSED_OPENINGS.iter().copied().find(|opening| {
-        words
-            .strip_prefix(opening)
-            .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+        words.strip_prefix(opening).is_some_and(|rest| {
+            // Names such as `If-Match` are nouns.
+            !rest.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '-'))
+        })
     })
 }
 
@@ -147,13 +149,14 @@ mod tests {
 
     #[test]
     fn refuses_openings_that_are_no_verb_or_noun_phrase() {
-        let source = "//! What it is.\n\n/// Whatever fits.\nfn a() {}\n\n/// Returns one.\n/// It is odd.\nfn b() \
-         {}\n\n/// Whether it is.\nfn c() {}\n";
+        let source = "//! What it is.\n\n/// Items that fit.\nfn a() {}\n\n/// Returns one.\n/// It is odd.\nfn b() \
+         {}\n\n/// Whether it is.\nfn c() {}\n\n/// When it was.\nfn d() {}\n\n/// As `d`.\nfn e() {}\n\n\
+         /// If-Match, as a client sent it.\nfn f() {}\n\n/// None while it waits.\nfn g() {}\n";
         let complaints = complaints(openings, &[("a.rs", source)]);
         let lines: Vec<&str> = complaints
             .iter()
             .map(|complaint| complaint.split(": ").next().unwrap_or_default())
             .collect();
-        assert_eq!(lines, ["a.rs:1", "a.rs:10"]);
+        assert_eq!(lines, ["a.rs:1", "a.rs:10", "a.rs:13", "a.rs:16"]);
     }
 }

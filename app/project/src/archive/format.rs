@@ -96,7 +96,7 @@ impl Trailer {
 /// The bytes behind the end of an executable.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Appended {
-    /// Nothing.
+    /// No bytes.
     Nothing,
     /// Bytes that end like an archive.
     Archive(Trailer),

@@ -11,8 +11,8 @@ const PLAIN_BYTES_MIN: usize = 256;
 /// Brotli takes seconds for larger ones at its best.
 const BEST_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// For bodies that are compressed once and read often. A window of zstd is at most 8 MiB (RFC 9659), which this level
-/// keeps.
+/// The levels for bodies that are compressed once and read often. A window of zstd is at most 8 MiB (RFC 9659), which
+/// this level keeps.
 const BEST: EncoderLevels = EncoderLevels {
     gzip: 9,
     zstd: 19,

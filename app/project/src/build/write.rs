@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The target of a build.
 pub(super) struct Output {
     path: PathBuf,
-    /// As the user named it.
+    /// The path as the user named it.
     shown: String,
 }
 

@@ -131,8 +131,8 @@ impl Project {
         }
     }
 
-    /// Why the project did not load: the place or at least the file, the message, the line of the source, and the
-    /// stack.
+    /// Returns the reason why the project did not load: the place or at least the file, the message, the line of the
+    /// source, and the stack.
     pub fn load_fault(&self, error: &Error) -> String {
         let mut told = match error.place() {
             Some(_) => error.to_string(),

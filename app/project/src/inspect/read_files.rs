@@ -1,4 +1,4 @@
-//! Which files of a project were read.
+//! The files of a project that were read.
 
 use crate::files::Project;
 use sampan_host::Sources;

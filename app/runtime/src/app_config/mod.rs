@@ -255,7 +255,7 @@ impl AppConfig {
         }
     }
 
-    /// For a server that looks whether its files change: notes from now on what is read of them.
+    /// Notes from now on what is read of the files, for a server that looks whether they change.
     pub(crate) fn follow_files(&mut self) {
         if let (Some(check_time), None) = (self.base.scripts.check_time, &self.program.development)
         {

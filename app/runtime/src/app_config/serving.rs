@@ -39,7 +39,7 @@ pub struct ServeConfig {
     pub health: HealthSettings,
     /// The isolates of slow routes.
     pub lane: LaneSettings,
-    /// When requests begin on workers that have too many; `None`: as they come.
+    /// The settings for when requests begin on workers that have too many; `None`: as they come.
     pub overload: Option<OverloadSettings>,
     /// The reports of crashes.
     pub crash: CrashSettings,

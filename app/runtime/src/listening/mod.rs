@@ -238,7 +238,7 @@ fn handed_over() -> Result<&'static [OwnedFd], String> {
     taken.as_deref().map_err(Clone::clone)
 }
 
-/// Why an address cannot be listened on, and what to do.
+/// Returns the reason why an address cannot be listened on, and what to do.
 fn fault(address: &ListenAddress, error: &io::Error, option: &str) -> String {
     match (address, error.kind()) {
         (ListenAddress::Tcp(address), io::ErrorKind::AddrInUse) => {

@@ -12,7 +12,7 @@ pub(crate) struct FollowedFiles {
     seen: Mutex<Arc<SeenFiles>>,
     begun: Instant,
     check_time: Duration,
-    /// When it is looked next, in nanoseconds since the beginning.
+    /// The time at which it is looked next, in nanoseconds since the beginning.
     due_nanos: AtomicU64,
 }
 

@@ -30,8 +30,8 @@ pub struct Reloaded {
     pub elapsed: Duration,
     /// Settings that were changed and need a restart.
     pub need_restart: Vec<&'static str>,
-    /// Why isolates of slow routes and of jobs did not load the new project, which all workers serve. The log has been
-    /// told.
+    /// The reasons why isolates of slow routes and of jobs did not load the new project, which all workers serve. The
+    /// log has been told.
     pub not_loaded: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ struct Swapped {
     generation: Arc<Generation>,
     /// The number of isolates that load it when they have time.
     renewing: usize,
-    /// Why isolates that start with it did not start.
+    /// The reasons why isolates that start with it did not start.
     faults: Vec<String>,
 }
 

@@ -4,10 +4,10 @@ use sampan_host::limits::{CANCELLED, CLOSED};
 use sampan_host::{Error, ErrorKind};
 use std::fmt;
 
-/// Why a pool does not take a work.
+/// The reason why a pool does not take a work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// As many wait or run as may.
+    /// The pool is full: as many wait or run as may.
     Full,
     /// The pool has been stopped.
     Stopped,

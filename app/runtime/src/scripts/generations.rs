@@ -1,4 +1,4 @@
-//! Which generation of a script the isolates of a pool have loaded or are to load.
+//! The generation of a script that the isolates of a pool have loaded or are to load.
 //!
 //! A generation counts once an isolate has loaded it, and its texts are kept as that one read them ([`FollowedFiles`]).
 //! So the other isolates load the same, however late, also if the disk has other files by then. Two things make a
@@ -47,7 +47,7 @@ pub(super) struct Trial {
     pub(super) generation: Arc<Generation>,
     /// The number of isolates that have loaded it.
     pub(super) loaded: usize,
-    /// Why one of them could not.
+    /// The reason why one of them could not.
     pub(super) fault: Option<Error>,
 }
 
@@ -103,7 +103,7 @@ impl Generations {
     }
 
     /// The turn of a worker that finds a changed file, if it is time to look and no reload is under way.
-    pub(super) fn changed(&self, worker: &Arc<WorkerState>) -> Option<Turn<'_>> {
+    pub(super) fn changed(&self, worker: &Arc<WorkerState>) -> Option<ReloadTurn<'_>> {
         let files = self.files.as_ref().filter(|_| self.looks)?;
         if !files.is_due() {
             return None;
@@ -194,20 +194,20 @@ pub(super) struct TurnHolder {
 type Holder = Option<Arc<WorkerState>>;
 
 /// A turn to reload, until this is dropped or taken away.
-pub(super) struct Turn<'a> {
+pub(super) struct ReloadTurn<'a> {
     of: &'a TurnHolder,
     holder: Holder,
 }
 
 impl TurnHolder {
-    pub(super) fn take(&self) -> Turn<'_> {
+    pub(super) fn take(&self) -> ReloadTurn<'_> {
         let mut holder = lock(&self.holder);
         while holder.is_some() {
             let waited = self.is_free.wait(holder);
             holder = waited.unwrap_or_else(PoisonError::into_inner);
         }
         *holder = Some(None);
-        Turn {
+        ReloadTurn {
             of: self,
             holder: None,
         }
@@ -227,13 +227,13 @@ impl TurnHolder {
         true
     }
 
-    fn try_take(&self, worker: &Arc<WorkerState>) -> Option<Turn<'_>> {
+    fn try_take(&self, worker: &Arc<WorkerState>) -> Option<ReloadTurn<'_>> {
         let mut holder = lock(&self.holder);
         if holder.is_some() {
             return None;
         }
         *holder = Some(Some(Arc::clone(worker)));
-        Some(Turn {
+        Some(ReloadTurn {
             of: self,
             holder: Some(Arc::clone(worker)),
         })
@@ -255,7 +255,7 @@ impl TurnHolder {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for ReloadTurn<'_> {
     fn drop(&mut self) {
         self.of.release(self.holder.as_ref());
     }

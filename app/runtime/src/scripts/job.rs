@@ -32,7 +32,7 @@ pub enum Outcome {
     Answer {
         /// The answer that a client would get.
         answer: DirectAnswer,
-        /// Why it is no better, where something failed that nothing in the script has handled.
+        /// The reason why it is no better, where something failed that nothing in the script has handled.
         error: Option<Error>,
     },
     /// The value that a function returned.

@@ -22,7 +22,7 @@ pub type ServerEvents = Arc<Mutex<Receiver<ServerEvent>>>;
 /// Tells a server to end, from any thread, also while it starts.
 #[derive(Clone, Debug)]
 pub struct Stopper {
-    /// When that was, for the requests that are cut.
+    /// The time at which the server was told to end, for the requests that are cut.
     pub(super) ending: Arc<OnceLock<Instant>>,
     /// True once the server has been told to end. It may answer for a while longer.
     pub(super) is_stopping: Arc<AtomicBool>,

@@ -53,7 +53,7 @@ pub(crate) struct LaneCrew {
 
 /// The state that the parts of a server share.
 pub(crate) struct ServerShared {
-    /// As it was at start: what a reload does not change.
+    /// The configuration as it was at start: what a reload does not change.
     pub(crate) config: Arc<AppConfig>,
     pub(super) limits: Arc<Limits>,
     /// Those of a server that speaks HTTPS.
@@ -84,7 +84,7 @@ pub(crate) struct ServerShared {
     pub(super) abandoned: AtomicUsize,
     /// Set when the end begins, so that no worker starts behind its back.
     pub(crate) is_ending: AtomicBool,
-    /// When that was, for the requests that are cut.
+    /// The time at which the end began, for the requests that are cut.
     pub(super) ending: Arc<OnceLock<Instant>>,
     /// True once the server has been told to end.
     pub(super) is_stopping: Arc<AtomicBool>,

@@ -40,7 +40,7 @@ pub(crate) enum Starter {
     Here,
     /// Another process does it.
     Apart(Arc<Mutex<StarterProcess>>),
-    /// None can: the reason.
+    /// No process can: the reason.
     Missing(String),
 }
 

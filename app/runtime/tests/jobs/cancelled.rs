@@ -14,7 +14,7 @@ app.job("held", { timeout = "1 h" }, function() app.time.sleep(3600) end)
 app.post("/add", function() return app.text(tostring(app.enqueue("held"))) end)
 "#;
 
-/// As `sampan jobs` does it.
+/// Shows a job as `sampan jobs` does.
 fn show(folder: &Path, id: i64) -> JobView {
     let config = DatabaseConfig::new(folder.join("data.db"));
     let found = with_tables(&config, move |tables| {

@@ -11,7 +11,7 @@ const APP: (&str, &str) = (
     "app.lua",
     "local app = require \"sampan\"\napp.get(\"/\", function() return \"hello\" end)\n",
 );
-/// As a proxy passes a request on, which then comes from another machine.
+/// The field of a request that a proxy passes on, which then comes from another machine.
 const PASSED_ON: &str = "X-Forwarded-For: 192.0.2.7";
 
 fn status(measured: &Measured, lines: &[&str]) -> u16 {

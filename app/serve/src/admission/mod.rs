@@ -1,4 +1,4 @@
-//! When the script of a request may begin on a worker that has more than it can do.
+//! The time at which the script of a request may begin on a worker that has more than it can do.
 //!
 //! A worker that keeps up runs each request when it arrives, and pays a counter for this. As soon as more requests are
 //! ready than it can run in a millisecond, they wait in a queue by client (`fair_queue`) and begin in turn, a

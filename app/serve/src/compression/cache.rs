@@ -23,7 +23,7 @@ pub(super) struct BodyCache {
 
 struct Entry {
     plain: Box<[u8]>,
-    /// Nothing where it would be no smaller.
+    /// `None` where it would be no smaller.
     compressed: Option<Arc<[u8]>>,
 }
 

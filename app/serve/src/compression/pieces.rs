@@ -16,7 +16,7 @@ const PIECE_BYTES: usize = 32 * 1024;
 pub(super) struct CompressedPieces {
     plain: Body,
     at: usize,
-    /// None once it has ended, or where it could not be made.
+    /// `None` once it has ended, or where it could not be made.
     encoder: Option<Encoder>,
     /// Others had their turn since the last piece.
     is_rested: bool,

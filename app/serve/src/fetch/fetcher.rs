@@ -19,7 +19,7 @@ use std::task::{Context, Poll, ready};
 /// The servers that the scripts of an isolate may reach, in its context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FetchReach {
-    /// None: the worker's runtime has no sockets.
+    /// No servers: the worker's runtime has no sockets.
     Nothing,
     /// Those with public addresses, and those that the settings name.
     Public,

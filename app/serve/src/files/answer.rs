@@ -1,7 +1,7 @@
 //! From a file and a request to an answer: which form of it, whether the client has it already, which parts of it.
 
-use super::conditions::{self, Validators, Verdict};
-use super::multipart::{Parts, content_range};
+use super::conditions::{self, ConditionResult, Validators};
+use super::multipart::{MultipartParts, content_range};
 use super::ranges::{Ranges, Span, ranges};
 use super::stored::{Content, Form, StoredFile};
 use crate::answer::errors;
@@ -13,11 +13,11 @@ use std::sync::Arc;
 /// The longest time that a client may use what it has without asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Freshness {
-    /// As the settings say.
+    /// The time that the settings say.
     Ordinary,
-    /// For ever: the name changes with the content.
+    /// An unlimited time: the name changes with the content.
     Forever,
-    /// As the settings say, for the page that answers browsers where no file is: others get an error there.
+    /// The time that the settings say, for the page that answers browsers where no file is: others get an error there.
     Fallback,
 }
 
@@ -126,12 +126,12 @@ fn complete(
     describe(response, file, form, cache_control);
     let validators = own.over(file.validators(form));
     match conditions::verdict(request, validators) {
-        Verdict::Send => {}
-        Verdict::NotModified => {
+        ConditionResult::Send => {}
+        ConditionResult::NotModified => {
             response.set_status(304);
             return without_body(response);
         }
-        Verdict::Failed => return fail(response, 412, request),
+        ConditionResult::Failed => return fail(response, 412, request),
     }
     let field = request.header("range").filter(|_| is_get);
     let field = field.filter(|_| conditions::range_counts(request, validators));
@@ -149,7 +149,7 @@ fn complete(
             response.set_status(206);
             let content_type = response.get_header("content-type").unwrap_or_default();
             let content_type = String::from_utf8_lossy(content_type).into_owned();
-            let parts = Parts::new(&form.content, &content_type, spans);
+            let parts = MultipartParts::new(&form.content, &content_type, spans);
             set(response, "Content-Type", &parts.content_type());
             response.set_body(Body::Stream(Box::new(parts)));
             response.forget_length();

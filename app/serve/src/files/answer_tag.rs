@@ -1,6 +1,6 @@
 //! The `ETag` of what a handler answers (RFC 9110 section 8.8.3), on routes with `etag = true`.
 
-use super::conditions::{self, Validators, Verdict};
+use super::conditions::{self, ConditionResult, Validators};
 use crate::compression;
 use foldhash::quality::FixedState;
 use sampan_http::{Body, Method, Request, Response};
@@ -33,7 +33,7 @@ pub(crate) fn is_known(request: &Request, response: &mut Response, has_compressi
         modified: None,
     };
     if request.header("if-none-match").is_none()
-        || conditions::verdict(request, validators) != Verdict::NotModified
+        || conditions::verdict(request, validators) != ConditionResult::NotModified
     {
         return false;
     }

@@ -49,7 +49,7 @@ fn asset(context: &Context, mut args: Args) -> Result<Value, Error> {
 
 fn file(context: &Context, mut args: Args) -> Result<Value, Error> {
     let given = args.text(0);
-    let options = Options::read(args.take(1))?;
+    let options = FileOptions::read(args.take(1))?;
     let files = files(context)?;
     let name = match &options.folder {
         None => files.open_name(&given),
@@ -93,7 +93,7 @@ fn warn_once(context: &Context, files: &StaticFiles, path: &str) {
 }
 
 #[derive(Default)]
-struct Options {
+struct FileOptions {
     folder: Option<String>,
     download: Download,
     content_type: Option<String>,
@@ -107,7 +107,7 @@ enum Download {
     Name(String),
 }
 
-impl Options {
+impl FileOptions {
     fn read(given: Value) -> Result<Self, Error> {
         const KNOWN: &[&str] = &["folder", "download", "type"];
         let mut options = Self::default();

@@ -9,13 +9,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub(super) struct Validators<'a> {
     /// The entity tag, with its quotes, and with `W/` in front if it is weak.
     pub(super) tag: &'a str,
-    /// When it was changed, in seconds since 1970; nothing where a script has said what is no date.
+    /// The time at which it was changed, in seconds since 1970; `None` where a script has said what is no date.
     pub(super) modified: Option<u64>,
 }
 
 /// The result of a request's conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum ConditionResult {
     /// Answer as without them.
     Send,
     /// 304: the client has it.
@@ -38,19 +38,19 @@ pub(super) fn has_any(request: &Request) -> bool {
 }
 
 /// Evaluates the conditions in the order of RFC 9110 section 13.2.2.
-pub(super) fn verdict(request: &Request, file: Validators<'_>) -> Verdict {
+pub(super) fn verdict(request: &Request, file: Validators<'_>) -> ConditionResult {
     let since = |name| request.header(name).and_then(seconds);
     if request.header("if-match").is_some() {
         // Compared strongly: a weak tag matches nothing.
         if !lists(request, "if-match", |is_weak, tag| {
             !is_weak && tag == file.tag
         }) {
-            return Verdict::Failed;
+            return ConditionResult::Failed;
         }
     } else if let (Some(date), Some(modified)) = (since("if-unmodified-since"), file.modified)
         && modified > date
     {
-        return Verdict::Failed;
+        return ConditionResult::Failed;
     }
     let is_known = if request.header("if-none-match").is_some() {
         let opaque = file.tag.strip_prefix("W/").unwrap_or(file.tag);
@@ -61,9 +61,9 @@ pub(super) fn verdict(request: &Request, file: Validators<'_>) -> Verdict {
             .is_some_and(|(date, modified)| modified <= date)
     };
     match (is_known, request.method()) {
-        (false, _) => Verdict::Send,
-        (true, Method::Get | Method::Head) => Verdict::NotModified,
-        (true, _) => Verdict::Failed,
+        (false, _) => ConditionResult::Send,
+        (true, Method::Get | Method::Head) => ConditionResult::NotModified,
+        (true, _) => ConditionResult::Failed,
     }
 }
 
@@ -139,39 +139,39 @@ mod tests {
         Request::from_bytes(text.as_bytes()).expect("a request")
     }
 
-    fn of(fields: &str) -> Verdict {
+    fn of(fields: &str) -> ConditionResult {
         verdict(&request("GET", fields), FILE)
     }
 
     #[test]
     fn none_match_is_a_list_and_compares_weakly() {
         for (fields, expected) in [
-            ("", Verdict::Send),
-            ("If-None-Match: \"abc\"", Verdict::NotModified),
-            ("If-None-Match: W/\"abc\"", Verdict::NotModified),
+            ("", ConditionResult::Send),
+            ("If-None-Match: \"abc\"", ConditionResult::NotModified),
+            ("If-None-Match: W/\"abc\"", ConditionResult::NotModified),
             (
                 "If-None-Match: \"x\", \"a,b\" ,W/\"abc\"",
-                Verdict::NotModified,
+                ConditionResult::NotModified,
             ),
             (
                 "If-None-Match: \"x\"\nIf-None-Match: \"abc\"",
-                Verdict::NotModified,
+                ConditionResult::NotModified,
             ),
-            ("If-None-Match: *", Verdict::NotModified),
-            ("If-None-Match: \"abcd\"", Verdict::Send),
-            ("If-None-Match: abc", Verdict::Send),
-            ("If-None-Match: \"abc", Verdict::Send),
-            ("If-None-Match: \"x\", *", Verdict::Send),
+            ("If-None-Match: *", ConditionResult::NotModified),
+            ("If-None-Match: \"abcd\"", ConditionResult::Send),
+            ("If-None-Match: abc", ConditionResult::Send),
+            ("If-None-Match: \"abc", ConditionResult::Send),
+            ("If-None-Match: \"x\", *", ConditionResult::Send),
             // The date does not count beside it.
             (
                 "If-None-Match: \"x\"\nIf-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT",
-                Verdict::Send,
+                ConditionResult::Send,
             ),
         ] {
             assert_eq!(of(fields), expected, "{fields}");
         }
         let put = request("PUT", "If-None-Match: *");
-        assert_eq!(verdict(&put, FILE), Verdict::Failed);
+        assert_eq!(verdict(&put, FILE), ConditionResult::Failed);
     }
 
     #[test]
@@ -179,30 +179,30 @@ mod tests {
         for (fields, expected) in [
             (
                 "If-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT",
-                Verdict::NotModified,
+                ConditionResult::NotModified,
             ),
             (
                 "If-Modified-Since: Sunday, 06-Nov-94 08:49:37 GMT",
-                Verdict::NotModified,
+                ConditionResult::NotModified,
             ),
             (
                 "If-Modified-Since: Sun, 06 Nov 1994 08:49:36 GMT",
-                Verdict::Send,
+                ConditionResult::Send,
             ),
             (
                 "If-Modified-Since: Mon, 07 Nov 1994 08:49:36 GMT",
-                Verdict::NotModified,
+                ConditionResult::NotModified,
             ),
-            ("If-Modified-Since: yesterday", Verdict::Send),
+            ("If-Modified-Since: yesterday", ConditionResult::Send),
             (
                 "If-Unmodified-Since: Sun, 06 Nov 1994 08:49:37 GMT",
-                Verdict::Send,
+                ConditionResult::Send,
             ),
             (
                 "If-Unmodified-Since: Sun, 06 Nov 1994 08:49:36 GMT",
-                Verdict::Failed,
+                ConditionResult::Failed,
             ),
-            ("If-Unmodified-Since: never", Verdict::Send),
+            ("If-Unmodified-Since: never", ConditionResult::Send),
         ] {
             assert_eq!(of(fields), expected, "{fields}");
         }
@@ -211,19 +211,22 @@ mod tests {
     #[test]
     fn match_compares_strongly_and_comes_first() {
         for (fields, expected) in [
-            ("If-Match: \"abc\"", Verdict::Send),
-            ("If-Match: *", Verdict::Send),
-            ("If-Match: W/\"abc\"", Verdict::Failed),
-            ("If-Match: \"x\"", Verdict::Failed),
+            ("If-Match: \"abc\"", ConditionResult::Send),
+            ("If-Match: *", ConditionResult::Send),
+            ("If-Match: W/\"abc\"", ConditionResult::Failed),
+            ("If-Match: \"x\"", ConditionResult::Failed),
             (
                 "If-Match: \"x\", \"abc\"\nIf-Unmodified-Since: Sun, 06 Nov 1994 08:49:36 GMT",
-                Verdict::Send,
+                ConditionResult::Send,
             ),
             (
                 "If-Match: \"abc\"\nIf-None-Match: \"abc\"",
-                Verdict::NotModified,
+                ConditionResult::NotModified,
             ),
-            ("If-Match: \"x\"\nIf-None-Match: \"abc\"", Verdict::Failed),
+            (
+                "If-Match: \"x\"\nIf-None-Match: \"abc\"",
+                ConditionResult::Failed,
+            ),
         ] {
             assert_eq!(of(fields), expected, "{fields}");
         }

@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 const PIECE_BYTES: u64 = 64 * 1024;
 
 /// The parts that are still to be sent.
-pub(super) struct Parts {
+pub(super) struct MultipartParts {
     source: Source,
     content_type: String,
     boundary: String,
@@ -29,7 +29,7 @@ enum Source {
     File(FilePart),
 }
 
-impl Parts {
+impl MultipartParts {
     pub(super) fn new(content: &Content, content_type: &str, mut spans: Vec<Span>) -> Self {
         spans.reverse();
         let source = match content {
@@ -92,7 +92,7 @@ pub(super) fn content_range(span: Span, len: u64) -> String {
     format!("bytes {}-{}/{len}", span.start, span.end - 1)
 }
 
-impl BodyStream for Parts {
+impl BodyStream for MultipartParts {
     fn poll_chunk(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Chunk, BodyError>>> {
         if let Some(span) = self.current.take() {
             let piece = self.piece(span).map(|bytes| {

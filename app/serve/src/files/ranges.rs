@@ -1,4 +1,4 @@
-//! Which parts of a file a request asks for (RFC 9110 section 14).
+//! The parts of a file that a request asks for (RFC 9110 section 14).
 
 /// The most ranges that one request gets.
 const RANGES_MAX: usize = 16;

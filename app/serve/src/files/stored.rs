@@ -30,7 +30,7 @@ pub(crate) struct StoredFile {
     /// The encoded forms that stand beside it, where they are looked for: `app.css.br`.
     pub(super) encoded: Vec<(Coding, Form)>,
     siblings: &'static [(Coding, &'static str)],
-    /// When it was last looked at, on the clock of the ticks.
+    /// The time at which it was last looked at, on the clock of the ticks.
     pub(super) checked: Cell<u64>,
 }
 

@@ -95,7 +95,8 @@ pub struct Control {
     pub ending: Arc<OnceLock<Instant>>,
     /// The longest time that requests may go on from then.
     pub shutdown_time_max: Duration,
-    /// For the log: a wait longer than this was cut off by the server, a shorter one by the client.
+    /// The longest time of a handler, for the log: a wait longer than this was cut off by the server, a shorter one by
+    /// the client.
     pub handler_time_max: Duration,
     /// The longest time that the script of a request that was given up may go on.
     pub cleanup_time_max: Duration,

@@ -18,7 +18,7 @@ use tokio::task::spawn_local;
 #[derive(Clone)]
 pub(crate) struct WaitingRequest {
     pub(crate) control: Rc<Control>,
-    /// None while a project loads.
+    /// `None` while a project loads.
     pub(crate) view: Option<Rc<View>>,
     /// The observed behaviour of the route, and whether its method says that it only reads.
     pub(crate) route: Option<(Rc<RouteUses>, bool)>,

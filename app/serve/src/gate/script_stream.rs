@@ -19,7 +19,7 @@ const TURN_TIME: Duration = Duration::from_millis(1);
 
 /// A script's stream as the HTTP engine reads it.
 pub(crate) struct ScriptStream {
-    /// None once it has ended.
+    /// `None` once it has ended.
     body: Option<Box<dyn StreamedBody>>,
     visit: Visit,
     /// The use of the database by its function, where that cannot wait in the middle of a call.

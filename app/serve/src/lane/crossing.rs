@@ -104,7 +104,7 @@ impl LaneRequest {
 pub(crate) enum LaneMessage {
     /// Fields `Link` that may be sent before the answer.
     Hints(Vec<u8>),
-    /// There is no answer.
+    /// The reason why there is no answer.
     Refused(LaneRefusal),
     /// The answer. Where it has a stream, the messages from then on are that stream.
     Answer(OwnedAnswer, RecordedTimes),

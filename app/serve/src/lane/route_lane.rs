@@ -1,4 +1,4 @@
-//! Which routes run in the slow lane: by their declaration, or by what was measured on any worker.
+//! The routes that run in the slow lane: by their declaration, or by what was measured on any worker.
 //!
 //! Long runs move a route, for all workers at once ([`LongRunWindow`]). It moves back after many quick runs in a
 //! row, and after twice as many each time that it has to move again. So a route that is slow now and then stays. A

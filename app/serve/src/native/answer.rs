@@ -47,7 +47,7 @@ fn panicked(view: &Rc<View>, panic: &(dyn Any + Send)) -> Response {
 
 /// A handler of the program that has given a future. Dropped before that has ended, the request was given up.
 pub(crate) struct PendingHandler {
-    /// None when it has ended.
+    /// `None` when it has ended.
     future: Option<LocalFuture<Response>>,
     view: Rc<View>,
     time_max: Duration,

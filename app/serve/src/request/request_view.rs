@@ -42,7 +42,7 @@ pub struct View {
 /// A body that the script reads as it comes.
 struct Incoming {
     source: BodySource,
-    /// When the script read last.
+    /// The time at which the script read last.
     read_at: Rc<Cell<Instant>>,
 }
 
@@ -145,7 +145,7 @@ impl View {
         errors::answer_to(error, &self.request, id.as_deref())
     }
 
-    /// When its script asked last for more of a body that it reads as it comes.
+    /// Returns the time at which its script asked last for more of a body that it reads as it comes.
     pub(crate) fn read_at(&self) -> Option<Instant> {
         self.incoming
             .as_ref()

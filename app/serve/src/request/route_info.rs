@@ -37,7 +37,7 @@ pub(crate) struct RouteInfo {
     pub(crate) lane: Option<Arc<RouteLane>>,
     /// The number by which the watchdog and reports of crashes know it; 0 if it has none.
     pub(crate) number: u32,
-    /// For what handlers of the program have to say.
+    /// The log for what handlers of the program have to say.
     pub(crate) logger: Rc<dyn Log>,
     /// The measurements of its requests.
     pub(crate) meter: Option<Rc<RouteMeter>>,

@@ -5,7 +5,7 @@
 pub(crate) enum Covers {
     /// All of them.
     Always,
-    /// None of them.
+    /// No path, or no host.
     Never,
     /// The answer depends on the path, or on the host.
     Perhaps,

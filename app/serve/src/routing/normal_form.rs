@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-/// For each byte whether a path in normal form has it as it is: `pchar` of RFC 3986 section 3.3, and the slash.
+/// The bytes that a path in normal form has as they are: `pchar` of RFC 3986 section 3.3, and the slash.
 static PLAIN: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;

@@ -42,13 +42,13 @@ pub(crate) struct SocketConnection {
     controls: ControlFrames,
     is_drained: bool,
     life: SignsOfLife,
-    /// When the client last took something, while something waits for it.
+    /// The time at which the client last took something, while something waits for it.
     stalled_since: Option<u64>,
     /// The close frame that ends the connection: the client's, else ours.
     end: Option<CloseFrame>,
     /// The client's close frame is here.
     is_answered: bool,
-    /// When the connection ends whatever the client does, once our close frame is written.
+    /// The time at which the connection ends whatever the client does, once our close frame is written.
     close_by: Option<u64>,
     /// Counts it, where the server is measured.
     _counted: Option<LevelGuard>,

@@ -15,7 +15,7 @@ pub(super) struct EventInFlight {
     future: LocalFuture<Result<(), Error>>,
     /// The event, as the log names it.
     name: &'static str,
-    /// When it is given up, by the worker's clock.
+    /// The time at which it is given up, by the worker's clock.
     by: u64,
     loaded: Rc<Loaded>,
 }

@@ -9,7 +9,7 @@ pub(super) enum Stage {
     Open,
     /// A fault: what comes is dropped until the client has read the close frame.
     Broken,
-    /// Nothing is read any more; the event `close` is to run.
+    /// Reading has ended; the event `close` is to run.
     Ended,
     /// The event `close` has been started.
     Told,
@@ -17,7 +17,7 @@ pub(super) enum Stage {
 
 /// The signs of life of a client.
 pub(super) struct SignsOfLife {
-    /// When the client was last heard, or took something that waited for it.
+    /// The time at which the client was last heard, or took something that waited for it.
     pub(super) heard: u64,
     /// True if it was sent a ping since.
     pub(super) is_asked: bool,

@@ -1,6 +1,6 @@
 //! The beginning of a copy: where an earlier process ended, or with the whole database.
 
-use super::telling::Fault;
+use super::telling::RoundFault;
 use super::{Copier, now, restore};
 use crate::catalog::{Generation, generations};
 use crate::closing::{self, FileMarks};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 impl Copier {
     /// Goes on with the copy of an earlier process, or begins a new generation.
-    pub(super) fn begin(&mut self, why: Option<String>) -> Result<(), Fault> {
+    pub(super) fn begin(&mut self, why: Option<String>) -> Result<(), RoundFault> {
         let names = generations(&mut *self.target)?;
         // Before they are taken.
         let marks = self.host.marks.clone();
@@ -40,20 +40,20 @@ impl Copier {
         let last = names.last().and_then(|name| names::term(name));
         let mut random = [0; 4];
         let filled = aws_lc_rs::rand::fill(&mut random);
-        filled.map_err(|_| Fault::Failed("the system has no random numbers".to_owned()))?;
+        filled.map_err(|_| RoundFault::Failed("the system has no random numbers".to_owned()))?;
         let term = last.unwrap_or(0) + 1;
         let generation = names::generation(term, u32::from_le_bytes(random));
         self.pending.begin(generation);
         self.last_sent = None;
         let begun = self.begin_whole();
-        if let Err(Fault::Failed(fault)) = &begun {
+        if let Err(RoundFault::Failed(fault)) = &begun {
             self.pending.break_off(fault);
         }
         begun
     }
 
     /// Goes on with a generation whose last object ends at a place that is still in the log. False if there is none.
-    fn resume(&mut self, name: &str) -> Result<bool, Fault> {
+    fn resume(&mut self, name: &str) -> Result<bool, RoundFault> {
         let generation = Generation::read(&mut *self.target, name)?;
         let (Some(whole), Some((_, last))) = (generation.wholes.last(), generation.last()) else {
             return Ok(false);
@@ -83,7 +83,7 @@ impl Copier {
         };
         self.pending.resume(&header, hash);
         let resumed = self.log.resume(place);
-        let is_resumed = resumed.map_err(|error| Fault::Failed(error.message().to_owned()));
+        let is_resumed = resumed.map_err(|error| RoundFault::Failed(error.message().to_owned()));
         if !matches!(is_resumed, Ok(true)) {
             self.pending.break_off("");
             let _ = self.pending.broken();
@@ -100,7 +100,11 @@ impl Copier {
 
     /// Warns if the target has the copy of another database file: from now on it is restored only where its time is
     /// named.
-    fn tell_earlier(&mut self, names: &[String], marks: Option<&FileMarks>) -> Result<(), Fault> {
+    fn tell_earlier(
+        &mut self,
+        names: &[String],
+        marks: Option<&FileMarks>,
+    ) -> Result<(), RoundFault> {
         for name in names.iter().rev() {
             let generation = Generation::read(&mut *self.target, name)?;
             let (Some(whole), Some((last, object))) = (generation.wholes.last(), generation.last())
@@ -132,19 +136,19 @@ impl Copier {
     }
 
     /// Reads the header of an object; nothing if it is missing or damaged.
-    fn header(&mut self, name: &str) -> Result<Option<Header>, Fault> {
+    fn header(&mut self, name: &str) -> Result<Option<Header>, RoundFault> {
         let object = self.target.get(name)?;
         let header = object.and_then(|object| object::header(&object).ok());
         Ok(header.map(|(header, _)| header))
     }
 
-    pub(super) fn begin_whole(&mut self) -> Result<(), Fault> {
+    pub(super) fn begin_whole(&mut self) -> Result<(), RoundFault> {
         let pending = self.pending.clone();
         let file_mark = closing::file_mark(&self.host.database);
         let begun = whole::begin(&*self.log, &self.scratch("-copying"), file_mark, || {
             pending.take_mark()
         });
-        self.whole = Some(begun.map_err(Fault::Failed)?);
+        self.whole = Some(begun.map_err(RoundFault::Failed)?);
         Ok(())
     }
 

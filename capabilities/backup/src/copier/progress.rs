@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The progress of a copy. Times are milliseconds since 1970.
 pub(super) struct CopyProgress {
-    /// When something was written to the target last; 0 if nothing was.
+    /// The time at which something was written to the target last; 0 if nothing was.
     uploaded: AtomicU64,
-    /// When all was copied that there was to copy.
+    /// The time at which all was copied that there was to copy.
     complete: AtomicU64,
 }
 

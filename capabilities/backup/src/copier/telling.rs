@@ -16,14 +16,14 @@ pub(super) struct Trouble {
 }
 
 /// The reason why a round was not completed.
-pub(super) enum Fault {
+pub(super) enum RoundFault {
     /// The target or the database has failed.
     Failed(String),
     /// Another process writes to the target.
     Other(String),
 }
 
-impl From<TargetFault> for Fault {
+impl From<TargetFault> for RoundFault {
     fn from(fault: TargetFault) -> Self {
         Self::Failed(fault.text())
     }
@@ -31,7 +31,7 @@ impl From<TargetFault> for Fault {
 
 impl Copier {
     /// Reports a fault, now and then while it goes on, and its end.
-    pub(super) fn tell(&mut self, round: Result<(), Fault>) {
+    pub(super) fn tell(&mut self, round: Result<(), RoundFault>) {
         let instant = Instant::now();
         let fault = match round {
             Ok(()) => {
@@ -44,7 +44,7 @@ impl Copier {
                 }
                 return;
             }
-            Err(Fault::Other(other)) => {
+            Err(RoundFault::Other(other)) => {
                 let is_told = self
                     .is_told_other
                     .as_ref()
@@ -60,7 +60,7 @@ impl Copier {
                 }
                 return;
             }
-            Err(Fault::Failed(fault)) => fault,
+            Err(RoundFault::Failed(fault)) => fault,
         };
         let is_new = self.trouble.is_none();
         let trouble = self.trouble.get_or_insert(Trouble {

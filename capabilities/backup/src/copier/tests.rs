@@ -169,7 +169,7 @@ fn a_whole_copy_is_left_when_another_process_has_become_the_writer() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut copier, memory) = copier(folder.path());
     memory.0.lock().expect("no panic").taken_over_at = Some(2);
-    assert!(matches!(copier.round(false), Err(Fault::Other(_))));
+    assert!(matches!(copier.round(false), Err(RoundFault::Other(_))));
     assert_eq!(memory.count(), 2);
     // The other has gone without a trace: the copy goes on where it was.
     memory.0.lock().expect("no panic").taken_over_at = None;

@@ -2,7 +2,7 @@
 
 use crate::answers::fitness::{self, Fitness};
 use crate::answers::key;
-use crate::answers::options::Options;
+use crate::answers::options::AnswerCacheOptions;
 use crate::entries::{Entry, Weighed};
 use crate::limits::{ANSWER_WAITS_MAX, REFUSED_SECONDS_MAX};
 use crate::store::{Begun, CacheStore, Filling, Made, Making, now};
@@ -57,16 +57,16 @@ impl Weighed for CachedAnswer {
 /// A cache of answers as middleware.
 struct CachedAnswers {
     store: Arc<CacheStore<CachedAnswer>>,
-    options: Rc<Options>,
+    options: Rc<AnswerCacheOptions>,
     /// The beginning of its keys.
     beginning: String,
 }
 
 /// Keeps the answer of one request.
 struct AnswerFilling {
-    /// Nothing once it is known that the answer is not kept.
+    /// `None` once it is known that the answer is not kept.
     filling: Cell<Option<Filling<CachedAnswer>>>,
-    options: Rc<Options>,
+    options: Rc<AnswerCacheOptions>,
 }
 
 /// Notes in the store of a request that its answer is kept, by the outermost of several caches.
@@ -74,7 +74,7 @@ struct IsKept;
 
 /// `app.cached(options)`
 pub(super) fn cached(context: &Context, mut args: Args) -> Result<Value, Error> {
-    let options = Options::read(args.take(0))?;
+    let options = AnswerCacheOptions::read(args.take(0))?;
     let store = context.get::<Arc<CacheStore<CachedAnswer>>>();
     let store = store.ok_or_else(|| Error::new(ErrorKind::Internal, "there is no cache here"))?;
     let cache = CachedAnswers {
@@ -108,7 +108,7 @@ fn step(request: &dyn RequestView, cached: &CachedAnswer) -> Result<GuardStep, E
 fn fill(
     request: &dyn RequestView,
     filling: Filling<CachedAnswer>,
-    options: &Rc<Options>,
+    options: &Rc<AnswerCacheOptions>,
 ) -> GuardStep {
     if let Some(plans) = request.whole_answer() {
         request.store().put(IsKept);

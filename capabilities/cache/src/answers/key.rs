@@ -1,6 +1,6 @@
 //! The key under which an answer is kept: requests with the same key get the same answer.
 
-use crate::answers::options::Options;
+use crate::answers::options::AnswerCacheOptions;
 use crate::limits::ANSWER_KEY_BYTES_MAX;
 use sampan_host::RequestView;
 use sampan_host::request::form_pairs;
@@ -12,7 +12,7 @@ const LINE_END: char = '\n';
 const VALUE_BEGIN: char = '\t';
 
 /// Returns the beginning of the keys of one middleware: one with other options answers other requests alike.
-pub(super) fn beginning(options: &Options) -> String {
+pub(super) fn beginning(options: &AnswerCacheOptions) -> String {
     format!("{options:?}{LINE_END}")
 }
 
@@ -20,7 +20,7 @@ pub(super) fn beginning(options: &Options) -> String {
 /// reason.
 pub(super) fn of(
     beginning: &str,
-    options: &Options,
+    options: &AnswerCacheOptions,
     request: &dyn RequestView,
 ) -> Option<Arc<str>> {
     if !matches!(request.method(), "GET" | "HEAD") || has_more(request) {
@@ -165,8 +165,8 @@ mod tests {
         }
     }
 
-    fn options() -> Options {
-        Options {
+    fn options() -> AnswerCacheOptions {
+        AnswerCacheOptions {
             ttl: Duration::from_secs(1),
             query: Some(vec!["page".to_owned()]),
             vary: vec!["x-tenant".to_owned()],

@@ -9,7 +9,7 @@ const OPTIONS: &[&str] = &["seconds", "query", "vary", "ignore_cookies"];
 
 /// The options that a script gave.
 #[derive(Debug)]
-pub(super) struct Options {
+pub(super) struct AnswerCacheOptions {
     /// The time for which an answer is kept.
     pub(super) ttl: Duration,
     /// The parameters of the query that count; `None` for all.
@@ -20,7 +20,7 @@ pub(super) struct Options {
     pub(super) ignored_cookies: Vec<String>,
 }
 
-impl Options {
+impl AnswerCacheOptions {
     /// Reads the options.
     ///
     /// # Errors
@@ -106,10 +106,10 @@ fn fields(given: Value) -> Result<Vec<String>, Error> {
 mod tests {
     use super::*;
 
-    fn read(members: &[(&str, Value)]) -> Result<Options, Error> {
+    fn read(members: &[(&str, Value)]) -> Result<AnswerCacheOptions, Error> {
         let members = members.iter();
         let members = members.map(|(name, value)| ((*name).to_owned(), value.clone()));
-        Options::read(Value::Map(members.collect()))
+        AnswerCacheOptions::read(Value::Map(members.collect()))
     }
 
     #[test]

@@ -6,7 +6,7 @@ use sampan_host::{Error, Value};
 /// The protection of a cookie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Protection {
-    /// Nothing.
+    /// No protection.
     #[default]
     Plain,
     /// A signature.

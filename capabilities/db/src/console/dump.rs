@@ -11,7 +11,7 @@ use sampan_host::Error;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// Why a dump did not end.
+/// The reason why a dump did not end.
 #[derive(Debug)]
 pub enum DumpError {
     /// The database cannot be read, or has what SQL cannot make.
@@ -31,7 +31,7 @@ struct Made {
     kind: String,
     name: String,
     sql: String,
-    /// As `pragma_table_list` calls it; empty for what is not a table.
+    /// The type in `pragma_table_list`; empty for what is not a table.
     table: String,
 }
 

@@ -45,7 +45,7 @@ impl ReadOnly {
         done
     }
 
-    /// Why the last statement was refused, if it was. `error` is what SQLite said of it.
+    /// Takes the reason why the last statement was refused, if it was. `error` is what SQLite said of it.
     pub(super) fn take_refusal(&self, error: &rusqlite::Error) -> Option<String> {
         let has_refused = self.has_refused.swap(false, Relaxed);
         let is_read_only = error.sqlite_error_code() == Some(rusqlite::ErrorCode::ReadOnly);

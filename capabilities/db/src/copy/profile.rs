@@ -19,7 +19,7 @@ pub(super) enum TargetType {
     Boolean,
     Date,
     Timestamp,
-    /// Only of a table that is there already, as all below.
+    /// A type only of a table that is there already, as all below.
     Timestamptz,
     Json,
     Jsonb,

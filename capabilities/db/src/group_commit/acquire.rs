@@ -141,8 +141,8 @@ impl WorkerDb {
         }
     }
 
-    /// As [`WorkerDb::fetch`], until a first write has begun in place: that took over what had been fetched so far, and
-    /// its group is to be committed.
+    /// Takes the connection as [`WorkerDb::fetch`] does, until a first write has begun in place: that took over what
+    /// had been fetched so far, and its group is to be committed.
     pub(crate) async fn fetch_unless_begun(&self) -> Result<(), Error> {
         let mut fetch = pin!(self.fetch());
         let mut woken = pin!(self.wake.notified());

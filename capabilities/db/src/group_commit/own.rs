@@ -35,7 +35,8 @@ impl Db {
         self.timed(WorkerDb::own_begin)
     }
 
-    /// As [`Db::own_begin`], but waits in place for the write connection, as the first write of a route does.
+    /// Begins as [`Db::own_begin`] does, but waits in place for the write connection, as the first write of a route
+    /// does.
     ///
     /// # Errors
     /// It cannot be begun, or had to wait for a transaction.

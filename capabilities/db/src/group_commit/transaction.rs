@@ -55,7 +55,7 @@ enum TransactionState {
 /// The end of a transaction.
 #[derive(Clone, Copy)]
 enum TransactionEnd {
-    /// As its function wanted.
+    /// The end that its function wanted.
     Done,
     /// The transaction took too long.
     TimedOut,
@@ -139,7 +139,7 @@ impl Transaction {
         &self.place.db.database.config
     }
 
-    /// Why it cannot be used, if it cannot.
+    /// Fails with the reason why it cannot be used, if it cannot.
     fn check(&self) -> Result<(), Error> {
         match &*self.state.borrow() {
             TransactionState::Open(_) => Ok(()),

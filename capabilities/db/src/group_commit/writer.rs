@@ -16,7 +16,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-/// Why there is no connection to write with.
+/// The reason why there is no connection to write with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
     /// The disk failed; what it said.
@@ -48,7 +48,7 @@ pub(crate) struct WriterHandover {
 #[derive(Default)]
 struct WriterQueue {
     free: Option<Box<SqliteConnection>>,
-    queue: VecDeque<Turn>,
+    queue: VecDeque<QueuePlace>,
     /// The connection on its way to the one whose turn it is.
     handed: Option<(u64, Box<SqliteConnection>)>,
     next_ticket: u64,
@@ -58,7 +58,7 @@ struct WriterQueue {
 }
 
 /// A place in the queue.
-struct Turn {
+struct QueuePlace {
     ticket: u64,
     /// Of a future; a thread that waits in place looks itself.
     waker: Option<Waker>,
@@ -105,7 +105,7 @@ impl WriterHandover {
         self.transactions.load(Ordering::Relaxed) > 0
     }
 
-    /// Why there is none, if that is so.
+    /// Returns the reason why there is no connection, if that is so.
     pub(crate) fn refused(&self) -> Option<Refused> {
         self.lock().refused.clone()
     }
@@ -201,7 +201,7 @@ impl WriterHandover {
     fn queue_up(&self, state: &mut WriterQueue, waker: Option<Waker>) -> u64 {
         let ticket = state.next_ticket;
         state.next_ticket += 1;
-        state.queue.push_back(Turn { ticket, waker });
+        state.queue.push_back(QueuePlace { ticket, waker });
         self.waiting.store(state.queue.len(), Ordering::Relaxed);
         ticket
     }

@@ -68,6 +68,7 @@ impl Wanted {
         RowLimits {
             first_only: matches!(self, Self::First),
             result_bytes_max: db.database.config.result_bytes_max,
+            forms: db.database.config.cell_forms,
         }
     }
 

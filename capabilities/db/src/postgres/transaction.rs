@@ -70,7 +70,7 @@ enum TransactionState {
 /// The end of a transaction.
 #[derive(Clone, Copy)]
 enum TransactionEnd {
-    /// As its function wanted.
+    /// The end that its function wanted.
     Done,
     /// The transaction took too long.
     TimedOut,

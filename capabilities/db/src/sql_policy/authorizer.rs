@@ -55,7 +55,7 @@ pub(crate) const PRAGMAS_ASKED: &[&str] = &[
 pub(crate) struct Authorizer {
     /// Our own statement is being prepared. Only the connection's thread reads and writes this.
     is_bypassed: AtomicBool,
-    /// Why the last statement was refused.
+    /// The reason why the last statement was refused.
     refusal: Mutex<Option<String>>,
 }
 
@@ -82,7 +82,7 @@ impl Authorizer {
         work()
     }
 
-    /// Why the last statement was refused, once.
+    /// Takes the reason why the last statement was refused, so that it is told once.
     pub(crate) fn take_refusal(&self) -> Option<String> {
         self.refusal().take()
     }
@@ -107,7 +107,8 @@ impl Authorizer {
     }
 }
 
-/// Why a statement is refused for the word that it begins with. SQLite does not ask about VACUUM by its name.
+/// Returns the reason why a statement is refused for the word that it begins with. SQLite does not ask about VACUUM by
+/// its name.
 pub(crate) fn refused_by_word(word: &str) -> Option<&'static str> {
     word.eq_ignore_ascii_case("VACUUM")
         .then_some("not authorized: VACUUM would stop all writes; for a copy use sampan backup")
@@ -124,7 +125,7 @@ pub(crate) fn is_plain(word: &str) -> bool {
 /// The prefix of the server's own tables.
 const OWN_TABLES: &str = "_sampan_";
 
-/// Why an action is refused, if it is.
+/// Returns the reason why an action is refused, if it is.
 fn judge(asked: &AuthContext<'_>) -> Option<String> {
     use AuthAction as A;
     let temporary = || {

@@ -1,5 +1,5 @@
-//! Which parameters of a statement are queries of a full-text search (`MATCH ?`). One search is not interrupted, and a
-//! long query over many rows takes seconds, so that what a client types needs a limit of its own.
+//! The parameters of a statement that are queries of a full-text search (`MATCH ?`). One search is not interrupted, and
+//! a long query over many rows takes seconds, so that what a client types needs a limit of its own.
 
 /// The longest query of a full-text search that comes as a parameter: some hundred words.
 pub(crate) const SEARCH_BYTES_MAX: usize = 256;

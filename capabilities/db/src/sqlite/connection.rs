@@ -130,7 +130,7 @@ impl SqliteConnection {
             .map_err(|trouble| self.fault(trouble, sql, None))
     }
 
-    /// As [`SqliteConnection::query`], for a statement of our own.
+    /// Runs a statement of our own as [`SqliteConnection::query`] does, and returns its rows.
     ///
     /// # Errors
     /// As there; nothing is refused.

@@ -1,4 +1,4 @@
-//! Which file a database is, to notice when another one, or none, stands in its place.
+//! The identity of a database file, to notice when another one, or none, stands in its place.
 //!
 //! A connection that is opened on another file of the same name would take the write-ahead log beside it for its own,
 //! and empty it: what is in there and not in the database would be lost. So only the first connection creates the file,

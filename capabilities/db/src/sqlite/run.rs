@@ -23,7 +23,7 @@ pub(crate) struct RunLimits<'a> {
     pub(crate) limit: Option<Duration>,
     /// The script that waits for it, and may be told to stop.
     pub(crate) must_stop: Option<&'a Watch>,
-    /// Only the first row is wanted. A statement that writes is run to its end nevertheless.
+    /// True if only the first row is wanted. A statement that writes is run to its end nevertheless.
     pub(crate) first_only: bool,
     /// The most that the rows may take in memory.
     pub(crate) result_bytes_max: usize,
@@ -57,7 +57,7 @@ impl From<rusqlite::Error> for Trouble {
     }
 }
 
-/// Why the progress handler ended a statement.
+/// The reason why the progress handler ended a statement: here none, as it did not.
 const BY_NOTHING: u8 = 0;
 const BY_LIMIT: u8 = 1;
 const BY_STOP: u8 = 2;
@@ -128,7 +128,7 @@ impl RunGuard {
         }
     }
 
-    /// Why the statement was interrupted, if it was by this guard.
+    /// Returns the reason why the statement was interrupted, if it was by this guard.
     pub(crate) fn reason(&self, run: &RunLimits<'_>, sql: &str) -> Option<StatementError> {
         match self.ended_by.load(Relaxed) {
             BY_LIMIT => run

@@ -37,7 +37,8 @@ pub(crate) struct Statement {
 /// SQLite's statement. While there is a handle, the statement is not finalized and its connection is open.
 struct Handle(NonNull<ffi::sqlite3_stmt>);
 
-// SAFETY: SQLite binds a statement to no thread, and it moves only with its connection, see `Statement::prepare`.
+// SAFETY: SQLite binds a statement to no thread. The caller of `Statement::prepare` promises that the statement moves
+// only together with its connection, so that one thread at a time uses both.
 unsafe impl Send for Handle {}
 
 impl Drop for Handle {
@@ -117,7 +118,8 @@ impl Statement {
 
     #[cold]
     fn error(&self, code: c_int) -> Error {
-        // SAFETY: the statement is alive, and so is its connection, which is closed after it (`Statement::prepare`).
+        // SAFETY: the statement is alive, and so is its connection: the caller of `Statement::prepare` promises to
+        // close it after the statement is dropped.
         unsafe { failure(ffi::sqlite3_db_handle(self.raw()), code) }
     }
 }

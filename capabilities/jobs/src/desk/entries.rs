@@ -13,7 +13,7 @@ pub(super) struct Held {
     pub(super) attempt: u32,
     pub(super) queue: String,
     pub(super) given_up: Arc<GivenUp>,
-    /// When it is believed that the thread of a job that runs is lost.
+    /// The time from which it is believed that the thread of a job that runs is lost.
     pub(super) until: Option<Instant>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) enum Outcome {
     Done,
     /// A failure.
     Failed(Failure),
-    /// None: this process declares no jobs of the name.
+    /// No outcome: this process declares no jobs of the name.
     Undeclared,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct Progress {
 pub(crate) struct Handed {
     pub(crate) job: Taken,
     pub(crate) given_up: Arc<GivenUp>,
-    /// When its attempt must have ended, beside its own timeout.
+    /// The time at which its attempt must have ended, beside its own timeout.
     pub(crate) until: Option<Instant>,
 }
 

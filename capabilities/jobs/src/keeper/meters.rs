@@ -17,7 +17,7 @@ pub(crate) struct JobMeters {
     registry: Arc<Registry>,
     attempts: HashMap<(String, &'static str), Counter>,
     counts: HashMap<(String, String), Gauge>,
-    /// When the table is counted again.
+    /// The time at which the table is counted again.
     next: Option<Instant>,
 }
 

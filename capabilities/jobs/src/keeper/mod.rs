@@ -11,7 +11,7 @@ pub(crate) mod upkeep;
 
 use crate::crons::{CronRules, Crons};
 use crate::desk::{Desk, Ended, Progress};
-use crate::limits::{BATCH_MAX, CLOSE_PATIENCE, ERROR_PAUSE, LOOK, PRUNE};
+use crate::limits::{BATCH_MAX, CLOSE_PATIENCE, ERROR_PAUSE, HEAR_AGAIN, LOOK, PRUNE};
 use crate::queue::now;
 use crate::table::{JobTable, Taken};
 use clock::ClockWatch;
@@ -49,7 +49,7 @@ pub(crate) struct Keeper {
 
 /// The changes that one transaction makes.
 #[derive(Default)]
-struct Turn {
+struct KeeperChanges {
     ended: Vec<Ended>,
     progress: Vec<(i64, Progress)>,
     taken: Vec<Taken>,
@@ -115,7 +115,7 @@ impl Keeper {
     /// Keeps jobs until the desk is closed.
     pub(crate) async fn keep(mut self) {
         self.desk.set_keeper(true);
-        let mut hearing: Option<JoinHandle<()>> = None;
+        let mut hearing: Option<(JoinHandle<()>, Instant)> = None;
         let mut closing: Option<Instant> = None;
         loop {
             let is_closing = self.desk.is_closed();
@@ -124,8 +124,13 @@ impl Keeper {
             }
             match self.turn().await {
                 Ok(has_done) => {
-                    // The database is open now.
-                    hearing.get_or_insert_with(|| spawn_local(self.hear()));
+                    // The database is open now. Listening ends at once where the system has no room for it.
+                    let is_over = hearing.as_ref().is_none_or(|(task, begun)| {
+                        task.is_finished() && begun.elapsed() >= HEAR_AGAIN
+                    });
+                    if is_over {
+                        hearing = Some((spawn_local(self.hear()), Instant::now()));
+                    }
                     self.ring();
                     if has_done && !is_closing {
                         continue;
@@ -150,7 +155,7 @@ impl Keeper {
                 self.desk.set_keeper(false);
                 // For jobs that were given back, or added just now.
                 self.tables.ring();
-                hearing.iter().for_each(JoinHandle::abort);
+                hearing.iter().for_each(|(task, _)| task.abort());
                 return;
             }
             let _ = timeout(self.pause(), self.desk.keeper.notified()).await;
@@ -209,10 +214,10 @@ impl Keeper {
             true => Vec::new(),
             false => self.desk.room(),
         };
-        let mut turn = Turn {
+        let mut turn = KeeperChanges {
             ended,
             progress,
-            ..Turn::default()
+            ..KeeperChanges::default()
         };
         let upkeep = Upkeep { extends, prunes };
         let is_idle = turn.ended.is_empty() && turn.progress.is_empty() && !is_due;
@@ -269,7 +274,7 @@ impl Keeper {
     /// Makes the transaction of a turn, and waits for its commit.
     async fn make(
         &mut self,
-        turn: &mut Turn,
+        turn: &mut KeeperChanges,
         room: &[(String, usize)],
         upkeep: Upkeep,
     ) -> Result<(), Error> {
@@ -288,7 +293,7 @@ impl Keeper {
     }
 
     /// Takes back what a turn has taken out of the desk, and what it has noted, because none of it was written.
-    fn take_back(&mut self, turn: Turn, upkeep: Upkeep) {
+    fn take_back(&mut self, turn: KeeperChanges, upkeep: Upkeep) {
         self.desk.put_back(turn.ended);
         self.desk.put_back_progress(turn.progress);
         self.desk.put(turn.given_back);
@@ -315,7 +320,7 @@ impl Keeper {
     /// Writes the changes of a turn. Nothing waits here: no other process writes in between.
     fn write(
         &mut self,
-        turn: &mut Turn,
+        turn: &mut KeeperChanges,
         room: &[(String, usize)],
         Upkeep { extends, prunes }: Upkeep,
     ) -> Result<(), Error> {

@@ -7,7 +7,7 @@
 use super::people::ServerConsole;
 use super::ring::{listen, ring};
 use super::server_clock::ServerClock;
-use super::turn::{Turn, TurnResults};
+use super::turn::{TurnResults, TurnStatements};
 use crate::crons::{CronRules, Crons};
 use crate::desk::{Desk, Ended, Failure, Outcome};
 use crate::failures::{FailedAttempt, attempts_of, failure_end, tell_lost};
@@ -204,7 +204,7 @@ impl ServerKeeper {
             false => self.desk.room(),
         };
         let held = extends.then(|| self.desk.held());
-        let mut turn = Turn::default();
+        let mut turn = TurnStatements::default();
         let words = turn.end(&ended, &self.desk, self.clock.now());
         if let Some(failures) = &self.failures {
             let known = self.desk.known().into_iter();

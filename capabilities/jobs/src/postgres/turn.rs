@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 
 /// The statements of a turn.
 #[derive(Default)]
-pub(super) struct Turn {
+pub(super) struct TurnStatements {
     statements: Vec<(String, Value)>,
     ends: Option<usize>,
     batches: Option<usize>,
@@ -64,7 +64,7 @@ fn millis(time: std::time::Duration) -> Value {
     Value::Int(i64::try_from(time.as_millis()).unwrap_or(i64::MAX))
 }
 
-impl Turn {
+impl TurnStatements {
     fn add(&mut self, sql: &str, params: Vec<Value>) -> usize {
         self.statements.push((sql.to_owned(), Value::List(params)));
         self.statements.len() - 1

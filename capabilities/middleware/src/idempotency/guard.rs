@@ -4,7 +4,7 @@ use crate::csp_nonce;
 use crate::idempotency::record::{self, IdempotencyRecord, KeyOutcome};
 use crate::idempotency::running::{KeyClaim, KeyDigest, ProcessId, RunningKeys};
 use crate::limits::{IDEMPOTENCY_HOURS_MAX, IDEMPOTENCY_KEY_BYTES_MAX, IDEMPOTENCY_LEASE_SECONDS};
-use crate::options::{Options, wrong};
+use crate::options::{GuardOptions, wrong};
 use sampan_host::database::AppTables;
 use sampan_host::log::{Cause, Entry, Level, Log};
 use sampan_host::request::{AnswerRecorder, HookStep, WholeAnswer};
@@ -43,7 +43,7 @@ struct Idempotency {
 
 /// The recorder of the answer of one request.
 struct Recorder {
-    /// Nothing once the request need not keep others from running.
+    /// `None` once the request need not keep others from running.
     claim: Cell<Option<KeyClaim>>,
     digest: KeyDigest,
     request: KeyDigest,
@@ -65,7 +65,7 @@ pub(crate) fn idempotency(
     args: Args,
     reader: &dyn Reader,
 ) -> Result<Value, Error> {
-    let options = Options::read(reader, args.handle(0), OPTIONS)?;
+    let options = GuardOptions::read(reader, args.handle(0), OPTIONS)?;
     let Some(user) = options.function("user")? else {
         let text = "user is needed: a function of the request that returns who asks";
         return Err(Error::script(text).naming(["user"]));

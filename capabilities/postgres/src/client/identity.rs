@@ -8,6 +8,7 @@ use crate::connection::statement::Statement;
 use crate::error::Failure;
 use crate::limits::KNOWN_STATEMENTS_MAX;
 use crate::sql::{Sql, Verb};
+use crate::types::read::CellForms;
 use hashlink::LruCache;
 use sampan_host::{Cell, Error, Rows, Value};
 use std::cell::RefCell;
@@ -98,6 +99,7 @@ impl Client {
         let gather = Gather::Rows {
             first_only: true,
             bytes_max: usize::MAX,
+            forms: CellForms::default(),
         };
         let found = run(
             connection,

@@ -37,9 +37,9 @@ const CLEAN: &str = "CLOSE ALL; RESET SESSION AUTHORIZATION; RESET ROLE; RESET A
 /// The use that is made of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
-    /// For a statement that reads. Several share a connection before another is opened.
+    /// A statement that reads. Several share a connection before another is opened.
     Read,
-    /// For a statement that writes: it waits for the disk.
+    /// A statement that writes: it waits for the disk.
     Write,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Pool {
     /// Those of them that have a seat already.
     connecting: Cell<usize>,
     waiting: Cell<usize>,
-    fault: RefCell<Option<Fault>>,
+    fault: RefCell<Option<PoolFault>>,
     /// Rings when a connection was opened, or could not be, or was given back.
     changed: Notify,
     /// Rings when another worker wants a seat.
@@ -78,7 +78,7 @@ struct Candidate {
 }
 
 /// The reason for which there is no connection.
-struct Fault {
+struct PoolFault {
     fault: ConnectFault,
     /// The time at which the server is tried again.
     again_at: Instant,
@@ -345,7 +345,7 @@ impl Pool {
             Some(before) => (before.again_after * 2).min(AGAIN_AFTER_MAX),
             None => AGAIN_AFTER,
         };
-        *place = Some(Fault {
+        *place = Some(PoolFault {
             fault,
             again_at: Instant::now() + again_after,
             again_after,

@@ -8,6 +8,7 @@ use crate::connection::statement::{Shape, Statement};
 use crate::error::{Failure, ServerError};
 use crate::limits::RERUNS_MAX;
 use crate::types::params;
+use crate::types::read::CellForms;
 use sampan_host::{Error, Value};
 use std::rc::Rc;
 
@@ -18,6 +19,8 @@ pub struct RowLimits {
     pub first_only: bool,
     /// The most bytes that the rows may take in memory.
     pub result_bytes_max: usize,
+    /// The cells that are not text.
+    pub forms: CellForms,
 }
 
 impl Default for RowLimits {
@@ -25,6 +28,7 @@ impl Default for RowLimits {
         Self {
             first_only: false,
             result_bytes_max: 64 * 1024 * 1024,
+            forms: CellForms::default(),
         }
     }
 }
@@ -34,6 +38,7 @@ impl RowLimits {
         Gather::Rows {
             first_only: self.first_only,
             bytes_max: self.result_bytes_max,
+            forms: self.forms,
         }
     }
 }

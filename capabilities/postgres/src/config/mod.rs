@@ -58,9 +58,9 @@ pub enum Target {
 /// The use of TLS, as `sslmode` says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TlsMode {
-    /// None.
+    /// No TLS.
     Disable,
-    /// If the server has it; its certificate is not checked.
+    /// Used if the server has it; its certificate is not checked.
     Prefer,
     /// Always; its certificate is checked only where a file of authorities is named.
     Require,
@@ -73,7 +73,7 @@ pub enum TlsMode {
 /// The binding of a login by SCRAM to its connection of TLS (RFC 5929): a server between cannot pass the login on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binding {
-    /// None.
+    /// No binding.
     Disable,
     /// Used if the server offers it.
     Prefer,

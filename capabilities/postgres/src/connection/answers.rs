@@ -184,8 +184,10 @@ fn row(exchange: &Exchange, current: &mut ExchangeState, body: &[u8]) -> Result<
     if usize::from(body.u16()?) != columns.readings.len() {
         return Err("a row with another number of columns".to_owned());
     }
-    let bytes_max = match step.gather {
-        Gather::Rows { bytes_max, .. } => bytes_max,
+    let (bytes_max, forms) = match step.gather {
+        Gather::Rows {
+            bytes_max, forms, ..
+        } => (bytes_max, forms),
         Gather::Last(None) => return Ok(()),
         Gather::Last(Some(at)) => {
             for (index, reading) in columns.readings.iter().enumerate() {
@@ -205,7 +207,7 @@ fn row(exchange: &Exchange, current: &mut ExchangeState, body: &[u8]) -> Result<
             Some(bytes) if rows.memory_bytes().saturating_add(bytes.len()) > bytes_max => {
                 Err(Unreadable::TooLarge)
             }
-            Some(bytes) => reading.push(bytes, rows),
+            Some(bytes) => reading.push(bytes, forms, rows),
         };
         match pushed {
             Ok(()) => {}

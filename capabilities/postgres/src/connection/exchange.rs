@@ -4,6 +4,7 @@ use super::statement::{Columns, Shape, Statement};
 use crate::error::Failure;
 use crate::sql::Sql;
 use crate::types::oids::Oid;
+use crate::types::read::CellForms;
 use bytes::Bytes;
 use sampan_host::Rows;
 use std::cell::RefCell;
@@ -26,7 +27,11 @@ pub(crate) struct Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gather {
     /// The rows, at most so many bytes of them.
-    Rows { first_only: bool, bytes_max: usize },
+    Rows {
+        first_only: bool,
+        bytes_max: usize,
+        forms: CellForms,
+    },
     /// The integer in this column of the last row, if there is one.
     Last(Option<usize>),
 }
@@ -47,7 +52,7 @@ pub(crate) enum Ask {
 /// The loss if the connection ends before the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stake {
-    /// None: it reads, or its transaction is not committed by it.
+    /// No loss: it reads, or its transaction is not committed by it.
     Nothing,
     /// A commit: without an answer it is not known whether it happened.
     Commit,

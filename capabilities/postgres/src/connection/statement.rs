@@ -14,7 +14,7 @@ pub(crate) struct Statement {
     pub(crate) sql: Sql,
     /// False for a long one, which is parsed each time.
     pub(crate) is_kept: bool,
-    /// None until the server has described it, or after that has changed.
+    /// `None` until the server has described it, or after that has changed.
     pub(crate) shape: RefCell<Option<Rc<Shape>>>,
     /// Another has replaced it.
     pub(crate) is_stale: Cell<bool>,

@@ -190,7 +190,7 @@ pub fn server_sql(sql: &str) -> Result<ServerSql, String> {
 /// The words of a parenthesis that has been opened.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Inside {
-    /// There are none yet.
+    /// No words yet.
     Nothing,
     /// A `WITH`, and the statement behind that is still to come.
     With,
@@ -209,7 +209,7 @@ struct Words {
     main: Option<String>,
     /// The word before.
     last: String,
-    /// There is an INTO that is neither that of an INSERT nor that of a MERGE.
+    /// True if there is an INTO that is neither that of an INSERT nor that of a MERGE.
     has_into: bool,
     /// A table, view, sequence or function is made that one connection alone has.
     makes_temporary: bool,
@@ -222,7 +222,7 @@ struct Words {
     /// The end of the last token that is neither white space nor a semicolon, in the text for PostgreSQL.
     end: usize,
     has_ended: bool,
-    /// There is something behind a semicolon.
+    /// True if there is something behind a semicolon.
     has_many: bool,
 }
 

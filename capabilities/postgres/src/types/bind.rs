@@ -62,7 +62,12 @@ fn write_value(value: &Value, oid: Oid, out: &mut BytesMut) -> Result<(), String
             Value::Float(number) if number.is_nan() => {
                 Err("NaN, or an invalid Date, is no time".to_owned())
             }
-            other => Err(unfit(other, oid, ": give text such as 2026-01-31 12:00:00")),
+            // Where cells are times, one of `infinity` is such a number.
+            Value::Float(number) if number.is_infinite() => write_text(value, oid, out),
+            other => {
+                let advice = ": give text such as 2026-01-31 12:00:00, or write to_timestamp(?) for seconds since 1970";
+                Err(unfit(other, oid, advice))
+            }
         },
         oids::JSON | oids::JSONB => match value {
             Value::Bool(value) => put(value.to_string().as_bytes(), out),

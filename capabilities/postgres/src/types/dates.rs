@@ -1,10 +1,31 @@
-//! Dates and times as text.
+//! Dates and times as text and as cells.
 
+use sampan_host::Cell;
+use sampan_host::clock::civil;
 use std::fmt::Write;
 
 /// Days from 1970-01-01 to 2000-01-01, where PostgreSQL counts from.
 const EPOCH_DAYS: i64 = 10_957;
-const DAY_MICROS: i64 = 24 * 3_600 * 1_000_000;
+const DAY_MILLIS: i64 = 24 * 3_600 * 1_000;
+const DAY_MICROS: i64 = DAY_MILLIS * 1_000;
+
+/// Returns a timestamp, in microseconds from 2000-01-01, as a time in milliseconds. `infinity` is a number.
+pub(crate) fn timestamp_cell(micros: i64) -> Cell<'static> {
+    match micros {
+        i64::MAX => Cell::Float(f64::INFINITY),
+        i64::MIN => Cell::Float(f64::NEG_INFINITY),
+        _ => Cell::Date(micros.div_euclid(1_000) + EPOCH_DAYS * DAY_MILLIS),
+    }
+}
+
+/// Returns a date, in days from 2000-01-01, as the time of its midnight in UTC. `infinity` is a number.
+pub(crate) fn date_cell(days: i32) -> Cell<'static> {
+    match days {
+        i32::MAX => Cell::Float(f64::INFINITY),
+        i32::MIN => Cell::Float(f64::NEG_INFINITY),
+        _ => Cell::Date((i64::from(days) + EPOCH_DAYS) * DAY_MILLIS),
+    }
+}
 
 /// Writes a timestamp, in microseconds from 2000-01-01.
 pub(crate) fn write_timestamp(micros: i64, out: &mut String) {
@@ -47,20 +68,7 @@ pub(crate) fn write_date(days: i32, out: &mut String) {
 
 /// Writes `YYYY-MM-DD`, and reports whether the year is one before Christ.
 fn write_day(days: i64, out: &mut String) -> bool {
-    // Days to civil date, for the proleptic Gregorian calendar in eras of 400 years that begin in March.
-    let shifted = days + EPOCH_DAYS + 719_468;
-    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 {
-        shifted_month + 3
-    } else {
-        shifted_month - 9
-    };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let (year, month, day) = civil(days + EPOCH_DAYS);
     // There is no year 0: 1 BC comes before 1.
     let (shown, is_before_christ) = if year > 0 {
         (year, false)

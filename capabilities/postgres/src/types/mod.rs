@@ -10,6 +10,8 @@
 //! | `timestamp`, `timestamptz` | text `YYYY-MM-DD HH:MM:SS[.ffffff]`; with a time zone in UTC |
 //! | `date`, `time`, `uuid`, `json`, `jsonb`, enums and all others | text, as the server writes them |
 //! | arrays | a list as JSON text |
+//!
+//! [`read::CellForms`] has other cells for `numeric`, dates and timestamps, which scripts may ask for.
 
 pub(crate) mod array;
 pub(crate) mod bind;

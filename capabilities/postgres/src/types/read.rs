@@ -5,6 +5,15 @@ use super::{array, dates};
 use sampan_host::{Cell, Rows};
 use std::fmt::Write;
 
+/// The cells that are not text where they are asked for. Text tells them exactly.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CellForms {
+    /// True for times in the place of the text of `date`, `timestamp` and `timestamptz`.
+    pub has_dates: bool,
+    /// True for floating-point numbers in the place of the text of `numeric`.
+    pub has_numbers: bool,
+}
+
 /// The way in which the cells of a column are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
@@ -15,11 +24,12 @@ pub(crate) enum Reading {
     Bool,
     Float4,
     Float8,
+    Numeric,
     Bytes,
     Date,
     Timestamp,
     Uuid,
-    /// As the server writes it.
+    /// The text that the server writes.
     Text,
     /// An array of such elements, as the server writes it.
     Array(Oid),
@@ -48,6 +58,7 @@ impl Reading {
             oids::BOOL => Self::Bool,
             oids::FLOAT4 => Self::Float4,
             oids::FLOAT8 => Self::Float8,
+            oids::NUMERIC => Self::Numeric,
             oids::BYTEA => Self::Bytes,
             oids::DATE => Self::Date,
             oids::TIMESTAMP | oids::TIMESTAMPTZ => Self::Timestamp,
@@ -58,7 +69,7 @@ impl Reading {
 
     /// The format in which the server is asked for it: 0 for text, 1 for binary.
     pub(crate) fn format(self) -> u16 {
-        u16::from(!matches!(self, Self::Text | Self::Array(_)))
+        u16::from(!matches!(self, Self::Text | Self::Numeric | Self::Array(_)))
     }
 
     /// Reads an integer of such a column; `None` for others.
@@ -73,7 +84,12 @@ impl Reading {
     }
 
     /// Adds a cell to a result.
-    pub(crate) fn push(self, bytes: &[u8], rows: &mut Rows) -> Result<(), Unreadable> {
+    pub(crate) fn push(
+        self,
+        bytes: &[u8],
+        forms: CellForms,
+        rows: &mut Rows,
+    ) -> Result<(), Unreadable> {
         let cell = match self {
             Self::Int2 | Self::Int4 | Self::Int8 | Self::Oid => {
                 Cell::Int(self.integer(bytes).ok_or(Unreadable::Malformed)?)
@@ -84,8 +100,13 @@ impl Reading {
             },
             Self::Float4 => Cell::Float(shortest(f32::from_be_bytes(exactly(bytes)?))),
             Self::Float8 => Cell::Float(plain(f64::from_be_bytes(exactly(bytes)?))),
+            Self::Numeric if forms.has_numbers => Cell::Float(number(bytes)?),
+            Self::Date if forms.has_dates => dates::date_cell(i32::from_be_bytes(exactly(bytes)?)),
+            Self::Timestamp if forms.has_dates => {
+                dates::timestamp_cell(i64::from_be_bytes(exactly(bytes)?))
+            }
             Self::Bytes => Cell::Bytes(bytes),
-            Self::Text => return Ok(rows.push_text(bytes)?),
+            Self::Text | Self::Numeric => return Ok(rows.push_text(bytes)?),
             Self::Date | Self::Timestamp | Self::Uuid | Self::Array(_) => {
                 let mut text = String::with_capacity(32);
                 self.write(bytes, &mut text)?;
@@ -118,6 +139,13 @@ impl Reading {
 
 fn exactly<const N: usize>(bytes: &[u8]) -> Result<[u8; N], Unreadable> {
     bytes.try_into().map_err(|_| Unreadable::Malformed)
+}
+
+/// Returns the number that is the nearest to the digits of a `numeric`. Beyond those of a script it is infinite.
+fn number(digits: &[u8]) -> Result<f64, Unreadable> {
+    let digits = std::str::from_utf8(digits).map_err(|_| Unreadable::Malformed)?;
+    let number = digits.parse().map_err(|_| Unreadable::Malformed)?;
+    Ok(plain(number))
 }
 
 /// Returns the number that has the shortest digits of a `real`, which is the one that a person wrote: 0.1, not

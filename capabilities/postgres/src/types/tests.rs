@@ -1,9 +1,11 @@
 //! Tests of values on their way to the server and from it.
 
 use super::oids::{self, Oid};
+use super::read::{CellForms, Reading, Unreadable};
 use super::{array, bind, dates};
 use bytes::BytesMut;
-use sampan_host::Value;
+use sampan_host::{Cell, Rows, Value};
+use std::sync::Arc;
 
 fn bound(value: &Value, oid: Oid) -> Result<String, String> {
     let mut out = BytesMut::new();
@@ -27,6 +29,12 @@ fn values_fit_the_type_that_the_server_has_found() {
         (Value::Float(0.1), oids::FLOAT8, "0.1"),
         (Value::Float(f64::NEG_INFINITY), oids::FLOAT8, "-Infinity"),
         (Value::from("1.50"), oids::NUMERIC, "1.50"),
+        (Value::Float(f64::INFINITY), oids::DATE, "Infinity"),
+        (
+            Value::Float(f64::NEG_INFINITY),
+            oids::TIMESTAMPTZ,
+            "-Infinity",
+        ),
         (Value::from("ä"), oids::BYTEA, "ä"),
         (Value::from("{}"), oids::JSONB, "{}"),
         (Value::from("äöüäöü-1"), oids::DATE, "äöüäöü-1"),
@@ -96,7 +104,7 @@ fn values_fit_the_type_that_the_server_has_found() {
         (
             Value::Int(1),
             oids::TIMESTAMP,
-            "give text such as 2026-01-31 12:00:00",
+            "give text such as 2026-01-31 12:00:00, or write to_timestamp(?)",
         ),
         (
             Value::List(Vec::new()),
@@ -138,6 +146,97 @@ fn dates_reach_from_the_first_year_to_the_last() {
     let mut text = String::new();
     dates::write_date(59, &mut text);
     assert_eq!(text, "2000-02-29");
+}
+
+/// Reads a cell as a script gets it that asks for `forms`.
+fn read(bytes: &[u8], oid: Oid, forms: CellForms) -> Result<Rows, Unreadable> {
+    let mut rows = Rows::new(Arc::from(["a".to_owned()]));
+    Reading::of(oid).push(bytes, forms, &mut rows)?;
+    Ok(rows)
+}
+
+#[test]
+fn cells_are_times_and_numbers_only_where_they_are_asked_for() {
+    const DATES: CellForms = CellForms {
+        has_dates: true,
+        has_numbers: false,
+    };
+    const NUMBERS: CellForms = CellForms {
+        has_dates: false,
+        has_numbers: true,
+    };
+    let [day, moment] = [
+        59_i32.to_be_bytes().to_vec(),
+        (-1_i64).to_be_bytes().to_vec(),
+    ];
+    let check = |bytes: &[u8], oid, forms, expected| {
+        let rows = read(bytes, oid, forms).expect("a cell");
+        match (rows.cell(0, 0), expected) {
+            (Cell::Float(found), Cell::Float(expected)) => {
+                assert_eq!(found.to_bits(), expected.to_bits());
+            }
+            (found, expected) => assert_eq!(found, expected),
+        }
+    };
+    for forms in [CellForms::default(), NUMBERS] {
+        check(&day, oids::DATE, forms, Cell::Text("2000-02-29"));
+        let text = Cell::Text("1999-12-31 23:59:59.999999");
+        check(&moment, oids::TIMESTAMPTZ, forms, text);
+    }
+    for forms in [CellForms::default(), DATES] {
+        check(b"1.50", oids::NUMERIC, forms, Cell::Text("1.50"));
+        check(b"NaN", oids::NUMERIC, forms, Cell::Text("NaN"));
+    }
+    check(&day, oids::DATE, DATES, Cell::Date(951_782_400_000));
+    for oid in [oids::TIMESTAMP, oids::TIMESTAMPTZ] {
+        for (micros, expected) in [
+            (0, Cell::Date(946_684_800_000)),
+            (-1, Cell::Date(946_684_799_999)),
+            (9_223_371_331_199_999_999, Cell::Date(9_224_318_015_999_999)),
+            (i64::MAX, Cell::Float(f64::INFINITY)),
+            (i64::MIN, Cell::Float(f64::NEG_INFINITY)),
+        ] {
+            check(&micros.to_be_bytes(), oid, DATES, expected);
+        }
+    }
+    for (days, expected) in [
+        (i32::MAX, Cell::Float(f64::INFINITY)),
+        (i32::MIN, Cell::Float(f64::NEG_INFINITY)),
+        // 5874897-12-31, the last one.
+        (2_145_031_948, Cell::Date(185_331_706_992_000_000)),
+    ] {
+        check(&days.to_be_bytes(), oids::DATE, DATES, expected);
+    }
+    let huge = "9".repeat(1_000);
+    for (digits, expected) in [
+        ("1.50", 1.5),
+        ("-0.1", -0.1),
+        ("9007199254740993", 9_007_199_254_740_992.0),
+        (&*huge, f64::INFINITY),
+        ("NaN", f64::NAN),
+        ("-Infinity", f64::NEG_INFINITY),
+    ] {
+        check(
+            digits.as_bytes(),
+            oids::NUMERIC,
+            NUMBERS,
+            Cell::Float(expected),
+        );
+    }
+    // Arrays stay JSON text, and times of day stay text.
+    let both = CellForms {
+        has_dates: true,
+        has_numbers: true,
+    };
+    check(b"{1.50}", 1231, both, Cell::Text("[\"1.50\"]"));
+    check(b"12:00:00", oids::TIME, both, Cell::Text("12:00:00"));
+    for (bytes, oid) in [
+        (&b"1.5.0"[..], oids::NUMERIC),
+        (b"\xff", oids::NUMERIC),
+        (b"1", oids::DATE),
+    ] {
+        assert!(matches!(read(bytes, oid, both), Err(Unreadable::Malformed)));
+    }
 }
 
 #[test]

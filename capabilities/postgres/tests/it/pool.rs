@@ -392,8 +392,8 @@ fn a_large_result_is_refused_and_the_first_row_is_enough() {
     with_database(async |database| {
         let db = Db::new(database.config());
         let limits = RowLimits {
-            first_only: false,
             result_bytes_max: 10_000,
+            ..RowLimits::default()
         };
         let many = "SELECT i FROM generate_series(1, 5000) i";
         let error = db.0.query(many, &Value::Null, limits).await.unwrap_err();

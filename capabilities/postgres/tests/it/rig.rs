@@ -105,6 +105,7 @@ pub(crate) fn shown(cell: Cell<'_>) -> String {
         Cell::Null => "null".to_owned(),
         Cell::Int(value) => format!("int {value}"),
         Cell::Float(value) => format!("float {value:?}"),
+        Cell::Date(millis) => format!("date {millis}"),
         Cell::Text(text) => format!("text {text}"),
         Cell::Bytes(bytes) => format!("bytes {bytes:?}"),
     }

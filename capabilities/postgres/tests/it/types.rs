@@ -2,6 +2,7 @@
 
 use crate::rig::{Db, shown, with_database};
 use sampan_host::{Cell, Value};
+use sampan_postgres::{CellForms, RowLimits};
 
 #[test]
 fn cells_have_the_kinds_that_apps_on_sqlite_know() {
@@ -79,6 +80,69 @@ fn cells_have_the_kinds_that_apps_on_sqlite_know() {
             db.cell(sql, [Value::from(&*digits)]).await,
             format!("text {digits}")
         );
+    });
+}
+
+#[test]
+fn cells_are_times_and_numbers_for_those_who_ask_for_them() {
+    with_database(async |database| {
+        let db = Db::new(database.config());
+        let limits = RowLimits {
+            forms: CellForms {
+                has_dates: true,
+                has_numbers: true,
+            },
+            ..RowLimits::default()
+        };
+        for (sql, asked, others) in [
+            ("1.50::numeric", "float 1.5", "text 1.50"),
+            ("'NaN'::numeric", "float NaN", "text NaN"),
+            ("'-Infinity'::float8", "float -inf", "float -inf"),
+            (
+                "'2026-01-31 12:34:56.7891+02'::timestamptz",
+                "date 1769855696789",
+                "text 2026-01-31 10:34:56.789100",
+            ),
+            (
+                "'1969-12-31 23:59:59.9999'::timestamp",
+                "date -1",
+                "text 1969-12-31 23:59:59.999900",
+            ),
+            (
+                "'2024-02-29'::date",
+                "date 1709164800000",
+                "text 2024-02-29",
+            ),
+            ("'infinity'::timestamptz", "float inf", "text infinity"),
+            ("'-infinity'::date", "float -inf", "text -infinity"),
+            ("NULL::timestamptz", "null", "null"),
+            ("'12:34:56'::time", "text 12:34:56", "text 12:34:56"),
+            ("ARRAY[1.50]", "text [\"1.50\"]", "text [\"1.50\"]"),
+        ] {
+            // One statement, whose types the worker knows.
+            let sql = format!("SELECT {sql}");
+            let rows = db.0.query(&sql, &Value::Null, limits).await.expect(&sql);
+            assert_eq!(shown(rows.cell(0, 0)), asked, "{sql}");
+            assert_eq!(db.cell(&sql, ()).await, others, "{sql}");
+            let done = db.0.run(&sql, &Value::Null).await.expect(&sql);
+            let rows = done.expect("no table").rows;
+            assert_eq!(shown(rows.cell(0, 0)), others, "{sql}");
+        }
+        let tx = db.0.begin().await.unwrap();
+        let rows = tx.query("SELECT '2024-02-29'::date", &Value::Null, limits);
+        assert_eq!(
+            rows.await.unwrap().cell(0, 0),
+            Cell::Date(1_709_164_800_000)
+        );
+        tx.commit().await.unwrap();
+        for value in [f64::INFINITY, f64::NEG_INFINITY] {
+            for of in ["date", "timestamp", "timestamptz"] {
+                let sql = format!("SELECT CAST(? AS {of})");
+                let params = Value::List(vec![Value::Float(value)]);
+                let rows = db.0.query(&sql, &params, limits).await.expect(&sql);
+                assert_eq!(rows.cell(0, 0), Cell::Float(value), "{sql}");
+            }
+        }
     });
 }
 

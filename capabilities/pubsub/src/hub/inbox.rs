@@ -16,13 +16,13 @@ pub(crate) struct Delivery {
 /// The messages for one worker, bounded: a worker that is busy for long misses some, and is told of which topics.
 #[derive(Default)]
 pub(crate) struct Inbox {
-    queue: Mutex<Waiting>,
+    queue: Mutex<InboxQueue>,
     notify: Notify,
 }
 
 /// The messages that have arrived.
 #[derive(Default)]
-pub(crate) struct Waiting {
+pub(crate) struct InboxQueue {
     pub(crate) messages: VecDeque<Delivery>,
     bytes: usize,
     /// The topics of which messages were dropped. Later ones are dropped too, until the worker knows of the gap.
@@ -53,7 +53,7 @@ impl Inbox {
     }
 
     /// Takes everything that has arrived.
-    pub(crate) fn take(&self) -> Waiting {
+    pub(crate) fn take(&self) -> InboxQueue {
         std::mem::take(&mut *self.lock())
     }
 
@@ -62,7 +62,7 @@ impl Inbox {
         self.notify.notified().await;
     }
 
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+    fn lock(&self) -> MutexGuard<'_, InboxQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

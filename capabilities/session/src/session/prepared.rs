@@ -26,7 +26,7 @@ pub(crate) struct SessionPreparation {
 /// The session of one request as it was read for it, in its store.
 pub(super) struct PreparedSession {
     route: Arc<RouteUse>,
-    /// Nothing while it was not read.
+    /// `None` while it was not read.
     read: RefCell<Option<Result<Option<ReadSession>, Error>>>,
     is_used: Cell<bool>,
 }

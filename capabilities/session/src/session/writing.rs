@@ -15,9 +15,9 @@ use std::rc::Rc;
 /// The work at the end of a handler.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ending {
-    /// Nothing has changed.
+    /// No change.
     Nothing,
-    /// Nothing is left of the session.
+    /// The end: nothing is left of the session.
     End,
     /// Changes are merged, or the end is put off.
     Change,

@@ -31,7 +31,7 @@ const INSERT: &str = "INSERT INTO _sampan_sessions(data, began, ends, id) VALUES
 const UPDATE: &str =
     "UPDATE _sampan_sessions SET data = ?, began = ?, ends = ?, id = ?, version = version + 1
     WHERE id = ? AND version = ?";
-/// As `UPDATE`, and leaves the way to the new key.
+/// Does what `UPDATE` does, and leaves the way to the new key.
 const MOVE: &str =
     "WITH moved AS (UPDATE _sampan_sessions SET data = ?, began = ?, ends = ?, id = ?, version = version + 1
        WHERE id = ? AND version = ? RETURNING 1)
@@ -258,7 +258,7 @@ impl ServerSessions {
         Ok(None)
     }
 
-    /// As [`ServerSessions::change`] with what is there now. The thread waits.
+    /// Changes a session as [`ServerSessions::change`] does, with what is there now. The thread waits.
     ///
     /// # Errors
     /// As [`ServerSessions::change`].

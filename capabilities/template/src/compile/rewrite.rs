@@ -14,6 +14,22 @@ pub(crate) struct Rewritten<'a> {
     pub(crate) text: Cow<'a, str>,
     /// The number of lines by which each block stands behind its place in the file.
     pub(crate) moved_lines: BTreeMap<&'a str, u32>,
+    /// The parts of the file where they stand now, in the order of the new text: their beginnings in it, and their
+    /// bytes in the file. None if all stand where they did.
+    parts: Vec<(usize, Range<usize>)>,
+}
+
+impl Rewritten<'_> {
+    /// Returns the byte in the file for one of the text.
+    pub(crate) fn original(&self, at: u32) -> u32 {
+        let before = self
+            .parts
+            .partition_point(|(start, _)| *start <= at as usize);
+        match before.checked_sub(1).map(|part| &self.parts[part]) {
+            Some((start, part)) => (part.start + at as usize - start).min(part.end) as u32,
+            None => at,
+        }
+    }
 }
 
 /// A block in a macro, while its end is looked for.
@@ -79,8 +95,11 @@ pub(crate) fn rewrite(text: &str) -> Rewritten<'_> {
         }
     }
     if signs.is_empty() && moved.is_empty() {
-        let (text, moved_lines) = (Cow::Borrowed(text), BTreeMap::new());
-        return Rewritten { text, moved_lines };
+        return Rewritten {
+            text: Cow::Borrowed(text),
+            moved_lines: BTreeMap::new(),
+            parts: Vec::new(),
+        };
     }
     let mut bytes = text.as_bytes().to_vec();
     for sign in signs {
@@ -99,6 +118,7 @@ fn move_blocks<'a>(text: &str, moved: Vec<(Range<usize>, Block<'a>)>) -> Rewritt
         (String::with_capacity(text.len() + 64), String::new(), 0);
     let mut line = 1 + lines(body);
     let mut moved_lines = BTreeMap::new();
+    let (mut parts, mut parts_behind) = (Vec::new(), Vec::new());
     for (range, block) in moved {
         let whole = &text[range.clone()];
         let trims_before = whole[2..]
@@ -109,6 +129,7 @@ fn move_blocks<'a>(text: &str, moved: Vec<(Range<usize>, Block<'a>)>) -> Rewritt
             .chars()
             .next_back()
             .filter(|mark| matches!(mark, '-' | '+'));
+        parts.push((shown.len(), at..range.start));
         shown.push_str(&text[at..range.start]);
         shown.push_str("{{");
         shown.extend(trims_before);
@@ -121,17 +142,22 @@ fn move_blocks<'a>(text: &str, moved: Vec<(Range<usize>, Block<'a>)>) -> Rewritt
         shown.push_str("}}");
         at = range.end;
         behind.push_str("{% if false %}");
+        parts_behind.push((behind.len(), range));
         behind.push_str(whole);
         behind.push_str("{% endif %}");
         moved_lines.insert(block.name, line - block.line);
         line += lines(whole);
     }
+    parts.push((shown.len(), at.min(body.len())..body.len()));
     shown.push_str(&text[at.min(body.len())..body.len()]);
+    let moved = parts_behind.into_iter();
+    parts.extend(moved.map(|(start, part)| (shown.len() + start, part)));
     shown.push_str(&behind);
     shown.push_str(&text[body.len()..]);
     Rewritten {
         text: shown.into(),
         moved_lines,
+        parts,
     }
 }
 
@@ -154,6 +180,14 @@ mod tests {
              b{% block y %}{% endblock %}\n{% endblock +%}{% endif %}\n"
         );
         assert_eq!(rewritten.moved_lines, BTreeMap::from([("x", 3)]));
+        for word in ["a\n", "macro", "block x", "b{%", "block y", "endmacro"] {
+            let at = rewritten.text.find(word).expect(word) as u32;
+            assert_eq!(
+                Some(rewritten.original(at) as usize),
+                text.find(word),
+                "{word}"
+            );
+        }
     }
 
     #[test]

@@ -1,56 +1,16 @@
 //! A walk over the tree of a template, before its code is generated: what the template names, which the code no longer
 //! tells, and constants that would grow while they are folded.
 
+use crate::compile::names::{
+    CompileFault, FilterArgs, FilterUse, FunctionUse, NameUse, Names, TextPlace,
+};
+use minijinja::Value;
 use minijinja::machinery::ast::{self, BinOpKind, CallArg, CallType, Expr, Spanned, Stmt};
 use minijinja::value::ValueKind;
-use minijinja::{Error, ErrorKind, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most items and bytes that the constants of a template may have that its operators make.
 const FOLDED_MAX: usize = 100_000;
-
-/// The reason for which a text is not a template.
-pub(crate) struct CompileFault {
-    pub(crate) error: Error,
-    /// The line, where minijinja's error has none.
-    pub(crate) line: Option<u32>,
-}
-
-impl From<Error> for CompileFault {
-    fn from(error: Error) -> Self {
-        Self { error, line: None }
-    }
-}
-
-/// A filter with its arguments.
-#[derive(Debug)]
-pub(crate) struct FilterUse {
-    pub(crate) name: Box<str>,
-    /// The arguments without a name. Those that are no constants are `None`.
-    pub(crate) positional: Vec<Option<Value>>,
-    pub(crate) named: Vec<(Box<str>, Option<Value>)>,
-    pub(crate) line: u32,
-}
-
-/// A call of a function by its name.
-#[derive(Debug)]
-pub(crate) struct FunctionUse {
-    pub(crate) name: Box<str>,
-    /// The first argument, if that is a constant text.
-    pub(crate) text: Option<Box<str>>,
-    pub(crate) line: u32,
-}
-
-/// The names in a template.
-#[derive(Debug, Default)]
-pub(crate) struct Names {
-    pub(crate) filters: Vec<FilterUse>,
-    pub(crate) functions: Vec<FunctionUse>,
-    /// All that are assigned somewhere: variables, macros and their parameters, imports.
-    pub(crate) assigned: BTreeSet<Box<str>>,
-    /// True if it calls methods that change a list or a map.
-    pub(crate) changes_values: bool,
-}
 
 /// The way a template that is included or imported sees the variables around.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +25,7 @@ pub(crate) enum Sight {
 /// The elements of a template's or block's code, in the order of the code.
 #[derive(Default)]
 pub(crate) struct Shape<'t, 'a> {
-    /// For each frame that the code opens the assignments of `with`; none for an import.
+    /// The assignments of `with` for each frame that the code opens; none for an import.
     pub(crate) frames: Vec<&'t [(Expr<'a>, Expr<'a>)]>,
     pub(crate) includes: Vec<Sight>,
 }
@@ -191,8 +151,14 @@ impl<'t, 'a> Survey<'t, 'a> {
                 self.block = around;
             }
             Stmt::Import(it) => {
+                if !is_target(&it.name) {
+                    return Err(CompileFault {
+                        message: "syntax error: expected a name behind `as`".to_owned(),
+                        place: TextPlace::Byte(it.name.span().start_offset),
+                    });
+                }
                 self.assigns(&it.name);
-                self.expression(&it.expr)?;
+                self.template(&it.expr)?;
                 let sight = self.sight(Sight::IsolatedModule);
                 self.shape().frames.push(&[]);
                 self.shape().includes.push(sight);
@@ -202,14 +168,17 @@ impl<'t, 'a> Survey<'t, 'a> {
                 for (name, alias) in &from.names {
                     self.assigns(alias.as_ref().unwrap_or(name));
                 }
-                self.expression(&it.expr)?;
+                self.template(&it.expr)?;
                 let sight = self.sight(Sight::IsolatedModule);
                 self.shape().frames.push(&[]);
                 self.shape().includes.push(sight);
             }
-            Stmt::Extends(it) => self.expression(&it.name)?,
+            Stmt::Extends(it) => self.template(&it.name)?,
             Stmt::Include(it) => {
-                self.expression(&it.name)?;
+                match it.ignore_missing {
+                    true => self.expression(&it.name)?,
+                    false => self.template(&it.name)?,
+                }
                 let sight = self.sight(Sight::Isolated);
                 self.shape().includes.push(sight);
             }
@@ -233,6 +202,18 @@ impl<'t, 'a> Survey<'t, 'a> {
         self.statements(&it.body)
     }
 
+    /// The name of a template that must exist.
+    fn template(&mut self, expression: &'t Expr<'a>) -> Result<(), CompileFault> {
+        self.expression(expression)?;
+        if let Some(name) = expression.as_const()
+            && let Some(name) = name.as_str()
+        {
+            let (name, at) = (name.into(), expression.span().start_offset);
+            self.names.templates.push(NameUse { name, at });
+        }
+        Ok(())
+    }
+
     fn optional(&mut self, expression: &'t Option<Expr<'a>>) -> Result<(), CompileFault> {
         match expression {
             Some(expression) => self.expression(expression),
@@ -254,7 +235,7 @@ impl<'t, 'a> Survey<'t, 'a> {
                 self.names.functions.push(FunctionUse {
                     name: name.into(),
                     text,
-                    line: u32::from(it.span().start_line),
+                    at: it.span().start_offset,
                 });
             }
             CallType::Method(_, name) => {
@@ -277,19 +258,10 @@ impl<'t, 'a> Survey<'t, 'a> {
     }
 
     fn filter(&mut self, it: &'t Spanned<ast::Filter<'a>>) {
-        let (mut positional, mut named) = (Vec::new(), Vec::new());
-        for arg in &it.args {
-            match arg {
-                CallArg::Kwarg(name, value) => named.push((Box::from(*name), constant(value))),
-                CallArg::Pos(value) => positional.push(constant(value)),
-                CallArg::PosSplat(_) | CallArg::KwargSplat(_) => return,
-            }
-        }
         self.names.filters.push(FilterUse {
-            name: it.name.split_ascii_whitespace().collect::<String>().into(),
-            positional,
-            named,
-            line: u32::from(it.span().start_line),
+            name: it.name.split_ascii_whitespace().collect(),
+            args: filter_args(&it.args),
+            at: it.span().start_offset,
         });
     }
 
@@ -324,6 +296,10 @@ impl<'t, 'a> Survey<'t, 'a> {
             }
             Expr::Test(it) => {
                 self.expression(&it.expr)?;
+                self.names.tests.push(NameUse {
+                    name: it.name.split_ascii_whitespace().collect(),
+                    at: it.span().start_offset,
+                });
                 self.arguments(&it.args)
             }
             Expr::GetAttr(it) => self.expression(&it.expr),
@@ -362,20 +338,38 @@ impl<'t, 'a> Survey<'t, 'a> {
         };
         self.folded = self.folded.saturating_add(size);
         if self.folded > FOLDED_MAX {
-            let line = it.span().start_line;
             return Err(CompileFault {
-                error: Error::new(
-                    ErrorKind::SyntaxError,
-                    format!(
-                        "the constants of this template are too large: its operators may make {FOLDED_MAX} items and \
-                         bytes; use a loop"
-                    ),
+                message: format!(
+                    "syntax error: the constants of this template are too large: its operators may make {FOLDED_MAX} \
+                     items and bytes; use a loop"
                 ),
-                line: Some(u32::from(line)),
+                place: TextPlace::Byte(it.span().start_offset),
             });
         }
         Ok(())
     }
+}
+
+/// Reports whether an expression is one that a value can be assigned to. The generator takes no other.
+fn is_target(expression: &Expr<'_>) -> bool {
+    match expression {
+        Expr::Var(_) | Expr::GetAttr(_) => true,
+        Expr::List(it) => it.items.iter().all(is_target),
+        _ => false,
+    }
+}
+
+/// Returns the arguments of a filter, if nothing is spread among them.
+fn filter_args(args: &[CallArg<'_>]) -> Option<FilterArgs> {
+    let (mut positional, mut named) = (Vec::new(), Vec::new());
+    for arg in args {
+        match arg {
+            CallArg::Kwarg(name, value) => named.push((Box::from(*name), constant(value))),
+            CallArg::Pos(value) => positional.push(constant(value)),
+            CallArg::PosSplat(_) | CallArg::KwargSplat(_) => return None,
+        }
+    }
+    Some(FilterArgs { positional, named })
 }
 
 /// Returns the value of a constant, or of one with a sign before it.
@@ -417,7 +411,8 @@ mod tests {
         ] {
             let tree = parse(text, "x", SyntaxConfig::default()).expect(text);
             let fault = Survey::of(&tree, Vec::new()).err();
-            assert_eq!(fault.and_then(|fault| fault.line), Some(1), "{text}");
+            let place = fault.map(|fault| fault.place);
+            assert!(matches!(place, Some(TextPlace::Byte(_))), "{text}");
         }
         for text in [
             "{{ [1] * 100 }}",

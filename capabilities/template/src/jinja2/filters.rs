@@ -6,6 +6,11 @@ use minijinja::{Error, ErrorKind, State, Value, filters};
 
 type Outcome = Result<Value, Error>;
 
+/// Returns a member of a value by its name.
+pub(super) fn attr(_: &mut State<'_, '_>, value: &Value, given: &Given<'_>) -> Outcome {
+    filters::attr(value, &given.raw("name"))
+}
+
 pub(super) fn batch(state: &mut State<'_, '_>, value: &Value, given: &Given<'_>) -> Outcome {
     let count = given
         .count("linecount")

@@ -3,6 +3,7 @@
 mod filters;
 mod given;
 mod kinds;
+mod names;
 mod numbers;
 mod signatures;
 pub(crate) mod sizes;
@@ -14,6 +15,7 @@ use crate::script::ScriptGlobal;
 pub(crate) use given::argument;
 use minijinja::value::{Rest, ValueKind, ValueOrKwargs};
 use minijinja::{Environment, Error, State, Value};
+pub(crate) use names::{applied_place, filter_error, no_filter, no_test, test_error};
 pub(crate) use signatures::{fault, normalised};
 
 /// Gives an environment these filters and tests.

@@ -60,13 +60,14 @@ const DEFAULT: &[FilterParam] = &[("default_value", Any), ("boolean", Any)];
 /// The filters with fixed parameters.
 static SIGNATURES: &[Signature] = &[
     row("abs", &[], None),
-    row("attr", &[("name", Any)], None).needing(1),
+    row("attr", &[("name", Any)], Some(filters::attr)).needing(1),
     row(
         "batch",
         &[("linecount", Count), ("fill_with", Any)],
         Some(filters::batch),
     )
     .needing(1),
+    row("bool", &[], None),
     row("capitalize", &[], None),
     row("center", &[("width", Count)], Some(texts::center)),
     row("count", &[], None),
@@ -113,6 +114,7 @@ static SIGNATURES: &[Signature] = &[
     row("join", &[("d", Any), ("attribute", Attribute)], None),
     row("last", &[], None),
     row("length", &[], None),
+    row("lines", &[], None),
     row("list", &[], None),
     row("lower", &[], None),
     row(
@@ -125,6 +127,7 @@ static SIGNATURES: &[Signature] = &[
         &[("case_sensitive", Flag), ("attribute", Attribute)],
         Some(filters::min),
     ),
+    row("pprint", &[], None),
     row(
         "replace",
         &[("old", Any), ("new", Any), ("count", Whole)],
@@ -373,25 +376,24 @@ pub(crate) fn normalised(name: &str, args: Vec<Value>) -> Result<Vec<Value>, Err
         signature.check_values(positional, &named)?;
     }
     let mut args = args;
-    match name {
-        "map" | "join" | "sum" => {
-            if let Some(last) = args.last_mut().filter(|last| last.is_kwargs())
-                && last.get_attr("attribute").is_ok_and(|it| it.is_integer())
-            {
-                let (_, named) = parts(&[Value::UNDEFINED, last.clone()]);
-                let named = named.into_iter().map(|(name, value)| match name.as_str() {
-                    "attribute" => (name, path(&value)),
-                    _ => (name, value),
-                });
-                *last = Value::from(named.collect::<Kwargs>());
-            }
-        }
-        "selectattr" | "rejectattr" => {
-            if let Some(attribute) = args.get_mut(1) {
-                *attribute = path(attribute);
-            }
-        }
-        _ => {}
+    let attribute = match name {
+        "join" => args.get_mut(2),
+        "rejectattr" | "selectattr" | "sum" => args.get_mut(1),
+        _ => None,
+    };
+    if let Some(attribute) = attribute {
+        *attribute = path(attribute);
+    }
+    if let ("map" | "join" | "sum", Some(last)) = (name, args.last_mut())
+        && last.is_kwargs()
+        && last.get_attr("attribute").is_ok_and(|it| it.is_integer())
+    {
+        let (_, named) = parts(&[Value::UNDEFINED, last.clone()]);
+        let named = named.into_iter().map(|(name, value)| match name.as_str() {
+            "attribute" => (name, path(&value)),
+            _ => (name, value),
+        });
+        *last = Value::from(named.collect::<Kwargs>());
     }
     Ok(args)
 }

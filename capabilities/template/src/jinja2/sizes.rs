@@ -31,7 +31,7 @@ pub(crate) const TEXT_FILTERS: [&str; 16] = [
 pub(crate) enum Form {
     /// Texts as they are.
     Plain,
-    /// As a printed list shows its items.
+    /// Texts as a printed list shows its items.
     Shown,
     Json,
     Html,
@@ -132,7 +132,7 @@ pub(crate) fn weigh(
 #[cfg(test)]
 mod tests {
     use super::{Form, weigh};
-    use crate::fault::Fault;
+    use crate::fault::TemplateFault;
     use minijinja::Value;
 
     const BYTES_MAX: usize = 1_000_000;
@@ -178,7 +178,7 @@ mod tests {
         let mut calls = 0;
         let result = weigh(&list, Form::Plain, 0, BYTES_MAX, &mut |_| {
             calls += 1;
-            Err(Fault::new("the time is over"))
+            Err(TemplateFault::new("the time is over"))
         });
         assert!(result.is_err());
         assert_eq!(calls, 1);

@@ -4,7 +4,7 @@ use super::scope::INCLUDE_COST;
 use super::state::{BlockStack, Frame};
 use super::{Cursor, Machine};
 use crate::compile::survey::Sight;
-use crate::fault::{Fault, Outcome};
+use crate::fault::{Outcome, TemplateFault};
 use crate::objects::TemplateModule;
 use crate::program::{Program, Template};
 use crate::value::TemplateValue;
@@ -44,7 +44,7 @@ impl Machine<'_, '_> {
         let known = self.blocks.iter().find(|(name, _)| name.text() == block);
         let Some((name, _)) = known else {
             let name = &template.main.source.name;
-            return Err(Fault::new(format!(
+            return Err(TemplateFault::new(format!(
                 "unknown block: {name} has no block {block}"
             )));
         };
@@ -65,14 +65,14 @@ impl Machine<'_, '_> {
 
     fn run_block(&mut self, name: Name) -> Outcome<()> {
         let Some((_, block)) = self.blocks.iter().find(|(known, _)| *known == name) else {
-            return Err(Fault::new(format!(
+            return Err(TemplateFault::new(format!(
                 "unknown block: block '{}' not found",
                 name.text()
             )));
         };
         let program = Arc::clone(&block.programs[block.depth]);
         if block.programs.len() == 1 && program.is_required {
-            return Err(Fault::new(format!(
+            return Err(TemplateFault::new(format!(
                 "invalid operation: Required block '{}' not found",
                 name.text()
             )));
@@ -97,7 +97,7 @@ impl Machine<'_, '_> {
     /// Renders the block that this one overrides.
     pub(super) fn call_super(&mut self, is_captured: bool, cursor: &Cursor) -> Outcome<Value> {
         let Some(name) = self.block else {
-            return Err(Fault::new(
+            return Err(TemplateFault::new(
                 "invalid operation: cannot super outside of block",
             ));
         };
@@ -106,7 +106,9 @@ impl Machine<'_, '_> {
             let block = &self.blocks[*at].1;
             block.depth + 1 < block.programs.len()
         }) else {
-            return Err(Fault::new("invalid operation: no parent block exists"));
+            return Err(TemplateFault::new(
+                "invalid operation: no parent block exists",
+            ));
         };
         self.blocks[place].1.depth += 1;
         let block = &self.blocks[place].1;
@@ -133,7 +135,7 @@ impl Machine<'_, '_> {
         let name = self.owned(name)?;
         let name = template_name(&name)?;
         if self.loaded.iter().any(|known| known.name == name) {
-            return Err(Fault::new(format!(
+            return Err(TemplateFault::new(format!(
                 "invalid operation: cycle in template inheritance. {name:?} was referenced more than once"
             )));
         }
@@ -183,7 +185,7 @@ impl Machine<'_, '_> {
             [] => Ok(()),
             _ if ignores_missing => Ok(()),
             [name] => Err(self.templates.not_found(name.as_str().unwrap_or_default())),
-            _ => Err(Fault::new(format!(
+            _ => Err(TemplateFault::new(format!(
                 "template not found: tried to include one of multiple templates, none of which existed {}",
                 Value::from(choices)
             ))),
@@ -269,5 +271,5 @@ fn blocks_of(template: &Template) -> Vec<(Name, BlockStack)> {
 
 fn template_name(name: &Value) -> Outcome<&str> {
     name.as_str()
-        .ok_or_else(|| Fault::new("invalid operation: template name was not a string"))
+        .ok_or_else(|| TemplateFault::new("invalid operation: template name was not a string"))
 }

@@ -2,7 +2,7 @@
 //! it between, so the memory that it would need is counted before.
 
 use super::Machine;
-use crate::fault::{Fault, Outcome};
+use crate::fault::{Outcome, TemplateFault};
 use crate::jinja2::sizes::{BYTES_PER_CHECK, Form, TEXT_FILTERS, weigh};
 use crate::jinja2::{argument, normalised};
 use crate::objects::Namespace;
@@ -271,12 +271,12 @@ impl Machine<'_, '_> {
         let (mut open, mut seen) = (vec![(value.clone(), 1_usize)], 0_usize);
         while let Some((value, depth)) = open.pop() {
             if value.downcast_object_ref::<Namespace>().is_some() {
-                return Err(Fault::new(
+                return Err(TemplateFault::new(
                     "invalid operation: a namespace cannot have a namespace in it",
                 ));
             }
             if depth > DEPTH_MAX {
-                return Err(Fault::new(
+                return Err(TemplateFault::new(
                     "the values of a namespace nest too deeply, or those of a list or a map that is changed",
                 ));
             }
@@ -326,7 +326,7 @@ impl Machine<'_, '_> {
         match written {
             Ok(()) => Ok(shown.text),
             Err(_) if shown.bytes_left == 0 => Err(self.limits.value_too_large().into()),
-            Err(_) => Err(Fault::new("failed to write output")),
+            Err(_) => Err(TemplateFault::new("failed to write output")),
         }
     }
 }
@@ -364,8 +364,8 @@ impl fmt::Write for Shown<'_> {
 }
 
 #[cold]
-fn too_many(what: &str, most: impl fmt::Display) -> Box<Fault> {
-    Fault::new(format!("too many {what}: at most {most}"))
+fn too_many(what: &str, most: impl fmt::Display) -> Box<TemplateFault> {
+    TemplateFault::new(format!("too many {what}: at most {most}"))
 }
 
 fn text_of(value: Option<&Value>) -> &str {

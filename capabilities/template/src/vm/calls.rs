@@ -2,8 +2,8 @@
 
 use super::{Cursor, Machine};
 use crate::escape::escape_html;
-use crate::fault::{Fault, Outcome, unknown};
-use crate::jinja2::normalised;
+use crate::fault::{Outcome, TemplateFault};
+use crate::jinja2::{filter_error, normalised, test_error};
 use crate::objects::{Macro, TemplateModule};
 use crate::program::{Escape, Known, KnownFilter, KnownTest};
 use crate::script::{ScriptGlobal, argument, from_host};
@@ -24,7 +24,8 @@ impl<'m, 'e> Machine<'m, 'e> {
         if slot.is_none() {
             *slot = Some(self.modes.state(mode)?);
         }
-        slot.as_mut().ok_or_else(|| Fault::new("there is no state"))
+        slot.as_mut()
+            .ok_or_else(|| TemplateFault::new("there is no state"))
     }
 
     pub(super) fn apply_filter(
@@ -49,7 +50,8 @@ impl<'m, 'e> Machine<'m, 'e> {
         self.check_call(&filter.name, &args)?;
         let mode = self.escape;
         let result = self.state(mode)?.apply_filter(&filter.name, &args);
-        let result = result.map_err(|error| unknown(error, "filter", &filter.name))?;
+        let result =
+            result.map_err(|error| filter_error(error, &filter.name, &args, self.functions))?;
         self.push_own(result);
         Ok(())
     }
@@ -116,7 +118,7 @@ impl<'m, 'e> Machine<'m, 'e> {
         let args = self.all_owned(&args)?;
         let mode = self.escape;
         let result = self.state(mode)?.perform_test(&test.name, &args);
-        let result = result.map_err(|error| unknown(error, "test", &test.name))?;
+        let result = result.map_err(|error| test_error(error, &test.name))?;
         self.push(result.into());
         Ok(())
     }
@@ -151,21 +153,25 @@ impl<'m, 'e> Machine<'m, 'e> {
         let count = self.argument_count(count)?;
         if name == self.super_name {
             if count > 0 {
-                return Err(Fault::new("invalid operation: super() takes no arguments"));
+                return Err(TemplateFault::new(
+                    "invalid operation: super() takes no arguments",
+                ));
             }
             let text = self.call_super(true, cursor)?;
             self.push_own(text);
             return Ok(false);
         }
         let Some(function) = self.lookup(name)? else {
-            return Err(Fault::new(format!(
+            return Err(TemplateFault::new(format!(
                 "unknown function: {} is unknown",
                 name.text()
             )));
         };
         if let TemplateValue::Loop(number) = function {
             if count != 1 {
-                return Err(Fault::new("invalid operation: loop() takes one argument"));
+                return Err(TemplateFault::new(
+                    "invalid operation: loop() takes one argument",
+                ));
             }
             self.recurse(number, true, cursor)?;
             return Ok(true);
@@ -247,11 +253,13 @@ impl<'m, 'e> Machine<'m, 'e> {
                 Ok(function.call(self.state(mode)?, &args)?)
             }
             TemplateValue::Script(it) if self.reader.kind(*it) == Kind::Function => {
-                Err(Fault::new(
+                Err(TemplateFault::new(
                     "a function among the data cannot be called: give it to the templates as a function or a filter",
                 ))
             }
-            _ => Err(Fault::new("invalid operation: this value is not callable")),
+            _ => Err(TemplateFault::new(
+                "invalid operation: this value is not callable",
+            )),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Lists and maps that a template has made and changes: `{% do list.append(x) %}`.
 
 use super::Machine;
-use crate::fault::{Fault, Outcome};
+use crate::fault::{Outcome, TemplateFault};
 use crate::objects::{ChangingList, ChangingMap};
 use minijinja::Value;
 use minijinja::value::ValueKind;
@@ -76,7 +76,9 @@ impl Machine<'_, '_> {
     ) -> Outcome<Option<Value>> {
         let place = |value: &Value| {
             let place = value.as_i64().filter(|_| value.is_integer());
-            place.ok_or_else(|| Fault::new(format!("{method} expects a whole number as a place")))
+            place.ok_or_else(|| {
+                TemplateFault::new(format!("{method} expects a whole number as a place"))
+            })
         };
         match (method, args) {
             ("append", [item]) => {
@@ -106,12 +108,12 @@ impl Machine<'_, '_> {
                 });
                 return match item {
                     Some(item) => Ok(Some(item)),
-                    None => Err(Fault::new("pop: the list has no such item")),
+                    None => Err(TemplateFault::new("pop: the list has no such item")),
                 };
             }
             ("remove", [item]) => {
                 let Some(at) = list.items().iter().position(|known| known == item) else {
-                    return Err(Fault::new("remove: the list has no such item"));
+                    return Err(TemplateFault::new("remove: the list has no such item"));
                 };
                 list.change(|items| drop(items.remove(at)));
             }
@@ -134,7 +136,7 @@ impl Machine<'_, '_> {
                 for more in more {
                     let more = self.kept(more)?;
                     if more.kind() != ValueKind::Map {
-                        return Err(Fault::new("update expects a map or named values"));
+                        return Err(TemplateFault::new("update expects a map or named values"));
                     }
                     for key in more.try_iter()? {
                         let member = more.get_item(&key)?;
@@ -161,7 +163,9 @@ impl Machine<'_, '_> {
                 let found = map.remove(key).or_else(|| rest.first().cloned());
                 return match found {
                     Some(found) => Ok(Some(found)),
-                    None => Err(Fault::new(format!("pop: the map has no member {key}"))),
+                    None => Err(TemplateFault::new(format!(
+                        "pop: the map has no member {key}"
+                    ))),
                 };
             }
             ("clear", []) => map.clear(),
@@ -178,7 +182,7 @@ impl Machine<'_, '_> {
 
     fn check_changed(&mut self, items: usize) -> Outcome<()> {
         if items > ITEMS_MAX {
-            return Err(Fault::new(format!(
+            return Err(TemplateFault::new(format!(
                 "too many items: a list or a map that a template changes has at most {ITEMS_MAX}"
             )));
         }

@@ -2,7 +2,7 @@
 
 use super::state::{Frame, Items, LoopState, OwnItems};
 use super::{Cursor, Machine};
-use crate::fault::{Fault, Outcome};
+use crate::fault::{Outcome, TemplateFault};
 use crate::objects::LoopSnapshot;
 use crate::program::{LoopField, RECURSIVE, WITH_LOOP_VARIABLE};
 use crate::value::TemplateValue;
@@ -276,7 +276,9 @@ impl Machine<'_, '_> {
             .and_then(|at| self.loops[at].recursion_target.as_ref());
         let target = target.filter(|(program, ..)| Arc::ptr_eq(program, &cursor.program));
         let Some((_, target, is_filtered)) = target else {
-            return Err(Fault::new("cannot recurse outside of a recursive loop"));
+            return Err(TemplateFault::new(
+                "cannot recurse outside of a recursive loop",
+            ));
         };
         let (target, is_filtered) = (*target as usize, *is_filtered);
         cursor.recursion = Some((cursor.at as u32 + 1, captures));
@@ -381,7 +383,7 @@ impl Machine<'_, '_> {
         args: &[TemplateValue],
     ) -> Outcome<TemplateValue> {
         let Some(at) = self.loop_at(number) else {
-            return Err(Fault::new("unknown method: this loop has ended"));
+            return Err(TemplateFault::new("unknown method: this loop has ended"));
         };
         match name {
             "changed" => {
@@ -392,14 +394,14 @@ impl Machine<'_, '_> {
                 }
                 Ok(changed.into())
             }
-            "cycle" if args.is_empty() => Err(Fault::new(
+            "cycle" if args.is_empty() => Err(TemplateFault::new(
                 "missing argument: loop.cycle needs at least one value",
             )),
             "cycle" => {
                 let index = self.loops[at].rounds.saturating_sub(1);
                 Ok(args[index % args.len()].clone())
             }
-            _ => Err(Fault::new(format!(
+            _ => Err(TemplateFault::new(format!(
                 "unknown method: loop has no method named {name}"
             ))),
         }
@@ -409,7 +411,7 @@ impl Machine<'_, '_> {
 /// Fails if an iterator gave an error instead of a value.
 pub(super) fn checked(value: Value) -> Outcome<Value> {
     if value.kind() == minijinja::value::ValueKind::Invalid {
-        return Err(Fault::new(value.to_string()));
+        return Err(TemplateFault::new(value.to_string()));
     }
     Ok(value)
 }

@@ -4,7 +4,7 @@ use super::calls::is_named;
 use super::scope::MACRO_COST;
 use super::state::Frame;
 use super::{Cursor, Machine};
-use crate::fault::{Fault, Outcome};
+use crate::fault::{Outcome, TemplateFault};
 use crate::objects::Macro;
 use crate::program::{TAKES_KWARGS, TAKES_VARARGS, USES_CALLER};
 use crate::value::TemplateValue;
@@ -66,7 +66,7 @@ impl Machine<'_, '_> {
     /// Calls a macro, which prints.
     pub(super) fn run_macro(&mut self, called: &Macro, args: Vec<TemplateValue>) -> Outcome<()> {
         if called.render != self.number {
-            return Err(Fault::new(
+            return Err(TemplateFault::new(
                 "invalid operation: cannot call this macro. The template that it belongs to has ended.",
             ));
         }
@@ -132,7 +132,7 @@ impl Machine<'_, '_> {
             false => Vec::new(),
         };
         if args.len() > called.params.len() {
-            return Err(Fault::new(format!(
+            return Err(TemplateFault::new(format!(
                 "too many arguments: the macro {} takes {}",
                 called.name,
                 called.params.len()
@@ -149,7 +149,7 @@ impl Machine<'_, '_> {
         for (at, name) in called.params.iter().enumerate() {
             match take(name.text()) {
                 Some(_) if at < given => {
-                    return Err(Fault::new(format!(
+                    return Err(TemplateFault::new(format!(
                         "too many arguments: duplicate argument `{}`",
                         name.text()
                     )));
@@ -175,7 +175,7 @@ impl Machine<'_, '_> {
         };
         let unknown = named.iter().zip(&used).find(|(_, is_used)| !**is_used);
         if let Some(((name, _), _)) = unknown.filter(|_| !called.takes_kwargs) {
-            return Err(Fault::new(format!(
+            return Err(TemplateFault::new(format!(
                 "too many arguments: unknown keyword argument `{name}`"
             )));
         }

@@ -20,7 +20,7 @@ mod state;
 mod values;
 
 use crate::environment::Modes;
-use crate::fault::{Fault, Outcome};
+use crate::fault::{Outcome, TemplateFault};
 use crate::globals::Globals;
 use crate::program::{Escape, Op, Program, Source};
 use crate::script::ScriptFunctions;
@@ -393,15 +393,17 @@ impl<'m, 'e> Machine<'m, 'e> {
                 }
                 Op::Recurse => {
                     let number = self.current_loop().map(|at| self.loops[at].number);
-                    let number =
-                        number.ok_or_else(|| Fault::new("unknown function: loop is unknown"))?;
+                    let number = number
+                        .ok_or_else(|| TemplateFault::new("unknown function: loop is unknown"))?;
                     self.recurse(number, false, cursor)?;
                     continue;
                 }
                 Op::Extend => {
                     let name = self.pop();
                     if cursor.parent.is_some() {
-                        return Err(Fault::new("tried to extend a second time in a template"));
+                        return Err(TemplateFault::new(
+                            "tried to extend a second time in a template",
+                        ));
                     }
                     cursor.parent = Some(self.load_blocks(&name)?);
                     self.begin_capture(false);

@@ -3,7 +3,7 @@
 use super::state::Capture;
 use super::{Cursor, Machine};
 use crate::escape::escape_html;
-use crate::fault::{Fault, Outcome};
+use crate::fault::{Outcome, TemplateFault};
 use crate::program::Escape;
 use crate::value::TemplateValue;
 use minijinja::value::ValueKind;
@@ -66,7 +66,7 @@ impl Machine<'_, '_> {
             (None, true) if initial == Escape::None => Escape::Html,
             (None, true) => initial,
             _ => {
-                return Err(Fault::new(
+                return Err(TemplateFault::new(
                     "invalid operation: invalid value to autoescape tag",
                 ));
             }

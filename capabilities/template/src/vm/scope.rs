@@ -2,7 +2,7 @@
 
 use super::Machine;
 use super::state::{Closure, Frame};
-use crate::fault::{Fault, Outcome};
+use crate::fault::{Outcome, TemplateFault};
 use crate::script::Variable;
 use crate::value::TemplateValue;
 use sampan_host::reader::{Kind, Name};
@@ -168,7 +168,7 @@ impl Machine<'_, '_> {
     /// Fails if it is too deep.
     pub(super) fn check_depth(&self) -> Outcome<()> {
         if self.depth() > DEPTH_MAX {
-            return Err(Fault::new(
+            return Err(TemplateFault::new(
                 "the templates nest too deeply: does a template include itself, or a macro call itself, without end?",
             ));
         }

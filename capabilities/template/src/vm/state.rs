@@ -100,7 +100,7 @@ impl OwnItems {
 #[derive(Clone, Default)]
 pub(super) struct BlockStack {
     pub(super) programs: Vec<Arc<Program>>,
-    /// Which of them runs: `super()` goes to the next.
+    /// The index of the one that runs: `super()` goes to the next.
     pub(super) depth: usize,
 }
 

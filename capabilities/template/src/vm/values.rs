@@ -2,7 +2,7 @@
 
 use super::loops::checked;
 use super::{Cursor, Machine};
-use crate::fault::{Fault, Outcome};
+use crate::fault::{Outcome, TemplateFault};
 use crate::objects::Namespace;
 use crate::program::{Escape, LoopField, Op, Program};
 use crate::value::{Copier, TemplateValue, named};
@@ -74,7 +74,9 @@ impl Machine<'_, '_> {
     #[inline]
     pub(super) fn check_defined(&mut self, value: &TemplateValue) -> Outcome<()> {
         if self.refuses(value)? {
-            return Err(Fault::new("undefined value: an operand is undefined"));
+            return Err(TemplateFault::new(
+                "undefined value: an operand is undefined",
+            ));
         }
         Ok(())
     }
@@ -99,9 +101,9 @@ impl Machine<'_, '_> {
 
     pub(super) fn is_true(&mut self, value: &TemplateValue) -> Outcome<bool> {
         match value {
-            TemplateValue::Script(it) => self
-                .truth(*it)?
-                .ok_or_else(|| Fault::new("undefined value: what is asked for is undefined")),
+            TemplateValue::Script(it) => self.truth(*it)?.ok_or_else(|| {
+                TemplateFault::new("undefined value: what is asked for is undefined")
+            }),
             TemplateValue::Own(own) => {
                 if own.is_undefined() && self.undefined == UndefinedBehavior::Strict {
                     self.check_defined(value)?;
@@ -175,7 +177,7 @@ impl Machine<'_, '_> {
 
     /// Returns the error for an undefined value that the operation before has given.
     #[cold]
-    pub(super) fn undefined_fault(&mut self, cursor: &Cursor) -> Box<Fault> {
+    pub(super) fn undefined_fault(&mut self, cursor: &Cursor) -> Box<TemplateFault> {
         match cursor
             .at
             .checked_sub(1)
@@ -183,9 +185,9 @@ impl Machine<'_, '_> {
         {
             Some(text) => {
                 let advice = self.advice_without_request(&text);
-                Fault::new(format!("undefined value: `{text}` is undefined{advice}"))
+                TemplateFault::new(format!("undefined value: `{text}` is undefined{advice}"))
             }
-            None => Fault::new("undefined value: the value is undefined"),
+            None => TemplateFault::new("undefined value: the value is undefined"),
         }
     }
 
@@ -274,7 +276,7 @@ impl Machine<'_, '_> {
             namespace.set(name, value);
             return Ok(());
         }
-        Err(Fault::new(
+        Err(TemplateFault::new(
             "invalid operation: only a namespace can be assigned to: {% set ns = namespace() %}",
         ))
     }
@@ -290,7 +292,7 @@ impl Machine<'_, '_> {
                 .filter(|_| is_map)
                 .and_then(|object| object.try_iter_pairs());
             let Some(pairs) = pairs else {
-                return Err(Fault::new(format!(
+                return Err(TemplateFault::new(format!(
                     "invalid operation: attempted to apply keyword arguments from non map (got {})",
                     source.kind()
                 )));
@@ -317,13 +319,13 @@ impl Machine<'_, '_> {
             _ => false,
         };
         if !is_list {
-            return Err(Fault::new("cannot unpack: value is not iterable"));
+            return Err(TemplateFault::new("cannot unpack: value is not iterable"));
         }
         let before = self.stack.len();
         self.unpack_into_stack(&list)?;
         let found = self.stack.len() - before;
         if found != count {
-            return Err(Fault::new(format!(
+            return Err(TemplateFault::new(format!(
                 "cannot unpack: sequence of wrong length (expected {count}, got {found})"
             )));
         }
@@ -367,8 +369,8 @@ fn sequence(value: &Value) -> Option<(&DynObject, usize)> {
 }
 
 #[cold]
-fn no_member(parent: &str, name: &str, advice: &str) -> Box<Fault> {
-    Fault::new(format!(
+fn no_member(parent: &str, name: &str, advice: &str) -> Box<TemplateFault> {
+    TemplateFault::new(format!(
         "undefined value: {parent} is undefined, so it has no `{name}`{advice}"
     ))
 }

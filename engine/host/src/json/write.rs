@@ -1,8 +1,10 @@
 //! The pieces from which engines write JSON straight into an output buffer.
 
+use crate::clock::IsoTime;
 use crate::error::Error;
 use crate::rows::{Cell, Rows};
 use crate::value::Value;
+use std::io::Write;
 
 /// The escape of each byte of a string: up to six bytes, and in the last one how many.
 static ESCAPED: [[u8; 8]; 256] = {
@@ -203,6 +205,8 @@ fn write_row(out: &mut Vec<u8>, rows: &Rows, row: usize) -> Result<(), Error> {
             Cell::Int(number) => write_i64(out, number),
             Cell::Float(number) if write_f64(out, number) => {}
             Cell::Float(number) => return Err(no_json(&number.to_string())),
+            // Memory takes everything.
+            Cell::Date(millis) => drop(write!(out, "\"{}\"", IsoTime(millis))),
             Cell::Text(text) => {
                 write_string(out, text.as_bytes());
             }
@@ -320,10 +324,13 @@ mod tests {
     fn rows_become_objects() {
         let rows = Rows::of(
             &["id", "n"],
-            &[Cell::Int(1), Cell::Null, Cell::Int(2), Cell::Text("x")],
+            &[Cell::Int(1), Cell::Null, Cell::Date(0), Cell::Text("x")],
         );
         let mut out = Vec::new();
         write_value(&mut out, &Value::Rows(rows), 8).expect("writable");
-        assert_eq!(out, br#"[{"id":1,"n":null},{"id":2,"n":"x"}]"#);
+        assert_eq!(
+            out,
+            br#"[{"id":1,"n":null},{"id":"1970-01-01T00:00:00.000Z","n":"x"}]"#
+        );
     }
 }

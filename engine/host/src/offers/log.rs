@@ -52,7 +52,7 @@ pub trait Log {
 /// The severity of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// For the author of the app.
+    /// Events for the author of the app.
     Debug,
     /// Expected events.
     Info,
@@ -190,7 +190,7 @@ impl Cause {
 /// One request and its answer.
 #[derive(Clone, Debug, Default)]
 pub struct Access<'a> {
-    /// When the request had arrived, counted from 1970.
+    /// The time at which the request had arrived, counted from 1970.
     pub since_1970: Duration,
     /// The client's address.
     pub client: &'a str,

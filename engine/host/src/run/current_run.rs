@@ -85,7 +85,7 @@ const STATEMENTS_MAX: usize = 10_000;
 /// A statement of a database that ran, for those who develop.
 #[derive(Clone, Debug)]
 pub struct RanStatement {
-    /// As it was written, with `?` where parameters are.
+    /// The statement as it was written, with `?` where parameters are.
     pub sql: String,
     /// The parameters, as people read them; empty if it has none.
     pub params: String,

@@ -9,7 +9,7 @@ pub enum Isolation {
     /// The project's file runs once, and all requests see its globals and modules.
     #[default]
     Worker,
-    /// Nothing: the project's file, and each module that a request requires, runs anew for it.
+    /// No state: the project's file, and each module that a request requires, runs anew for it.
     Request,
 }
 
@@ -25,7 +25,7 @@ impl Rerun {
         context.get::<Self>().is_some_and(|rerun| rerun.0.get())
     }
 
-    /// For the engine: it begins or ends.
+    /// Notes that the rerun begins or ends. The engine calls this.
     pub fn set(&self, is_on: bool) {
         self.0.set(is_on);
     }

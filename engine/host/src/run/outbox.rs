@@ -19,7 +19,7 @@ use std::task::{Context, Poll, Waker};
 pub enum Verdict {
     /// Committed.
     Committed,
-    /// None of it is there.
+    /// Failed: none of it is there.
     Failed,
 }
 

@@ -17,7 +17,7 @@ pub type Kick = Box<dyn Fn() + Send + Sync>;
 /// Receives the number of a route, and about the time that a run of it is going to take.
 pub type ForeseenRun = Box<dyn Fn(u32, Duration) + Send + Sync>;
 
-/// Why a run must stop.
+/// The reason why a run must stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopCause {
     /// The run takes longer than `script_millis_max`.
@@ -41,7 +41,8 @@ pub struct Watch {
     route: AtomicU32,
     kick: OnceLock<Kick>,
     foreseen: OnceLock<ForeseenRun>,
-    /// When runs that have a limit of their own must end, in milliseconds since [`origin`]; 0 for the usual limit.
+    /// The time by which runs that have a limit of their own must end, in milliseconds since [`origin`]; 0 for the
+    /// usual limit.
     until: AtomicU64,
     samples: Option<Box<Samples>>,
 }
@@ -172,7 +173,7 @@ impl Watch {
         self.stop(epoch);
     }
 
-    /// Why the run was told to stop that was told so last.
+    /// Returns the reason why the run that was told to stop last was told so.
     pub fn cause(&self) -> StopCause {
         let epoch = self.stop.load(Ordering::Acquire);
         if self.given_up.load(Ordering::Acquire) == epoch {

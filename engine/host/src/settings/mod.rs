@@ -69,7 +69,7 @@ pub enum SettingKind {
 /// The value of a key where none is written.
 #[derive(Clone, Copy, Debug)]
 pub enum Preset {
-    /// None: it is decided elsewhere.
+    /// No value: it is decided elsewhere.
     Unset,
     /// A flag.
     Flag(bool),

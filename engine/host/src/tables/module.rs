@@ -151,7 +151,7 @@ pub struct Param {
 /// The type that a parameter accepts or a function returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
-    /// Nothing: only as a result.
+    /// No value: only as a result.
     Nothing,
     /// A boolean.
     Bool,
@@ -262,11 +262,12 @@ pub enum FunctionKind {
         /// of a call.
         awaited: Option<&'static str>,
     },
-    /// As `Reading`, but a script that can wait in the middle of a call (Lua) waits for what the body leaves undone.
+    /// Does what `Reading` does, but a script that can wait in the middle of a call (Lua) waits for what the body
+    /// leaves undone.
     ReadingPrompt(fn(&Context, Args, &dyn Reader) -> Result<Prompt, Error>),
     /// Returns at once or waits, as the body decides.
     Waiting(WaitingBody),
-    /// As `Waiting`, with a reader for its parameters of [`Type::InPlace`].
+    /// Does what `Waiting` does, with a reader for its parameters of [`Type::InPlace`].
     ReadingWaiting(fn(&Context, Args, &dyn Reader) -> Result<Prompt, Error>),
     /// A template tag as `Tag` whose body returns at once or waits.
     WaitingTag(WaitingBody),

@@ -21,7 +21,7 @@ pub struct Class {
     pub doc: &'static str,
     /// The methods. [`Args::object`](crate::Args::object) gives them the value that they are called on.
     pub methods: &'static [Function],
-    /// When its objects go, unless a method removes them before.
+    /// The time at which its objects go, unless a method removes them before.
     pub lifetime: Lifetime,
     /// True if its objects have keys of the script's own, as `session.user_id`. A key that is no method is read by the
     /// method `get`, written
@@ -30,13 +30,13 @@ pub struct Class {
     pub is_keyed: bool,
 }
 
-/// When an object goes.
+/// The time at which an object goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lifetime {
     /// With the request whose run got it: when that has ended or was given up. What runs to end such a request in order
     /// finds it gone.
     Request,
-    /// When the script has forgotten it.
+    /// After the script has forgotten it.
     Collector,
 }
 

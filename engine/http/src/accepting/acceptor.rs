@@ -204,10 +204,10 @@ pub struct Accepting {
 }
 
 impl Accepting {
-    /// As [`Acceptor::local_addr`].
+    /// Returns the address, with the port that the system chose for port 0.
     ///
     /// # Errors
-    /// As there.
+    /// Those of the system, and that it is a Unix socket.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.listener.tcp_addr()
     }

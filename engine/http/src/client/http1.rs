@@ -239,7 +239,7 @@ impl Answered {
 
 /// The body of an answer, as it comes.
 pub(super) struct Http1Body {
-    /// None once the body has ended.
+    /// The connection; `None` once the body has ended.
     connection: Option<Http1>,
     decoder: Option<BodyDecoder>,
     /// The bytes that came with the head, or an empty buffer.

@@ -54,7 +54,7 @@ pub(super) struct Place {
 }
 
 /// The turn of a request that waits. If the request is given up after its turn was sent, the turn goes to the next.
-struct Turn<'a> {
+struct QueuedRequest<'a> {
     pool: &'a Pool,
     sent: oneshot::Receiver<()>,
 }
@@ -97,7 +97,7 @@ impl Pool {
         }
     }
 
-    fn turn_of(&self, origin: &Origin) -> Result<Turn<'_>, ClientFault> {
+    fn turn_of(&self, origin: &Origin) -> Result<QueuedRequest<'_>, ClientFault> {
         let mut inner = self.0.inner.borrow_mut();
         inner.waiting.retain(|(_, waiter)| !waiter.is_closed());
         if inner.waiting.len() >= self.0.waiting_max {
@@ -108,7 +108,7 @@ impl Pool {
         }
         let (waiter, sent) = oneshot::channel();
         inner.waiting.push_back((origin.clone(), waiter));
-        Ok(Turn { pool: self, sent })
+        Ok(QueuedRequest { pool: self, sent })
     }
 
     fn try_lend(&self, origin: &Origin) -> Option<Lent> {
@@ -239,7 +239,7 @@ impl Connections {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for QueuedRequest<'_> {
     fn drop(&mut self) {
         if self.sent.try_recv().is_ok() {
             self.pool.0.inner.borrow_mut().wake(&self.pool.0);

@@ -12,11 +12,11 @@ use super::fault::ClientFault;
 /// The limit of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// For the head of the answer.
+    /// The wait for the head of the answer.
     Head,
-    /// For progress of a body.
+    /// The wait for progress of a body.
     Progress,
-    /// For the script: only the whole has a limit.
+    /// The wait for the script: only the whole has a limit.
     Free,
 }
 

@@ -35,7 +35,7 @@ pub enum DecoderEvent {
     Head,
     /// A whole request. It stays readable until [`Decoder::advance`].
     Request,
-    /// Nothing further can be read from this connection.
+    /// A fault, after which nothing further can be read from this connection.
     Fault(Fault),
 }
 

@@ -41,7 +41,7 @@ impl Exchange {
 /// The length of a body according to the head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
-    /// Nothing: the status has no body (204, 304), or it is unknown and the answer is to HEAD.
+    /// No length: the status has no body (204, 304), or the length is unknown and the answer is to HEAD.
     Unsaid,
     /// `Content-Length`.
     Bytes(u64),
@@ -161,7 +161,7 @@ pub fn encode_last_chunk(out: &mut Vec<u8>) {
 
 /// The rest of a response behind what [`encode_response`] appended.
 pub enum BodyRest {
-    /// Nothing.
+    /// No bytes.
     Nothing,
     /// These bytes as they are.
     Bytes(Vec<u8>),

@@ -1,7 +1,7 @@
 //! Refusals of the codec.
 
-/// Why a request is refused: the status of the error answer, and a reason for people who debug clients.
-/// After it the connection must be closed, because the place of the next request is unknown.
+/// The refusal of a request: the status of the error answer, and a reason for people who debug clients. After it the
+/// connection must be closed, because the place of the next request is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
     /// 400, 413, 414, 417, 431, 501 or 505; of an answer mostly 502.

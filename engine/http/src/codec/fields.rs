@@ -1,6 +1,6 @@
 //! The character classes of field lines (RFC 9110 section 5): tokens and field values.
 
-/// For each byte whether it may stand in a token (RFC 9110 section 5.6.2).
+/// True for each byte that may stand in a token (RFC 9110 section 5.6.2).
 static TOKEN: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;

@@ -6,16 +6,16 @@ use crate::method::Method;
 
 /// The parts of a target, as spans of the text given to [`split`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Parts {
+pub(super) struct TargetParts {
     /// Empty where an absolute-form target has no path; the path is then `/`.
     pub(super) path: Span,
     pub(super) query: Option<Span>,
-    /// Only in absolute-form; it then takes the place of the Host field (RFC 9112 section 3.2.2).
+    /// The authority, in absolute-form only; it then takes the place of the Host field (RFC 9112 section 3.2.2).
     pub(super) authority: Option<Span>,
 }
 
 /// Checks a target and finds its parts.
-pub(super) fn split(target: &[u8], method: Method) -> Result<Parts, Fault> {
+pub(super) fn split(target: &[u8], method: Method) -> Result<TargetParts, Fault> {
     // Control bytes, space and DEL; `#` would start a fragment, which no target has: some recipients cut it
     // off and some do not.
     if target
@@ -29,7 +29,7 @@ pub(super) fn split(target: &[u8], method: Method) -> Result<Parts, Fault> {
     }
     match target {
         [b'/', ..] => path_and_query(target, 0, None),
-        b"*" if method == Method::Options => Ok(Parts {
+        b"*" if method == Method::Options => Ok(TargetParts {
             path: Span::new(0, 1),
             query: None,
             authority: None,
@@ -40,7 +40,7 @@ pub(super) fn split(target: &[u8], method: Method) -> Result<Parts, Fault> {
 }
 
 /// `http://authority/path?query`; only this server's own schemes.
-fn absolute(target: &[u8]) -> Result<Parts, Fault> {
+fn absolute(target: &[u8]) -> Result<TargetParts, Fault> {
     let scheme = [&b"http://"[..], b"https://"]
         .into_iter()
         .find(|scheme| {
@@ -60,7 +60,11 @@ fn absolute(target: &[u8]) -> Result<Parts, Fault> {
     path_and_query(target, start + len, Some(Span::new(start, len)))
 }
 
-fn path_and_query(target: &[u8], start: usize, authority: Option<Span>) -> Result<Parts, Fault> {
+fn path_and_query(
+    target: &[u8],
+    start: usize,
+    authority: Option<Span>,
+) -> Result<TargetParts, Fault> {
     let after = &target[start..];
     let len = memchr::memchr(b'?', after);
     let path = &after[..len.unwrap_or(after.len())];
@@ -71,7 +75,7 @@ fn path_and_query(target: &[u8], start: usize, authority: Option<Span>) -> Resul
         return Err(Fault::bad("dot segment or backslash in path"));
     }
     let query = len.map(|len| start + len + 1);
-    Ok(Parts {
+    Ok(TargetParts {
         path: Span::new(start, path.len()),
         query: query.map(|query| Span::new(query, target.len() - query)),
         authority,

@@ -46,7 +46,7 @@ impl Pipe {
 struct Wires {
     to_handler: RefCell<Pipe>,
     to_client: RefCell<Pipe>,
-    /// When the handler's future is to be polled, by its clock.
+    /// The time at which the handler's future is to be polled, by its clock.
     wake_at: Cell<Option<u64>>,
     /// The handler, when it waits for the client to take bytes.
     full: RefCell<Option<Waker>>,

@@ -11,9 +11,9 @@ use crate::response::BodyStream;
 pub(super) struct Streaming {
     pub(super) stream: Box<dyn BodyStream>,
     pub(super) length: Length,
-    /// When it is given up unless a chunk comes before.
+    /// The time at which it is given up unless a chunk comes before.
     pub(super) by: u64,
-    /// When it wants to be polled though nothing has woken it.
+    /// The time at which it wants to be polled though nothing has woken it.
     pub(super) poll_at: u64,
 }
 

@@ -88,7 +88,7 @@ pub(super) struct Connection<S: Socket> {
     input: Option<Rc<Request>>,
     phase: Phase,
     read_by: u64,
-    /// When it leaves the worker if it is idle until then.
+    /// The time at which it leaves the worker if it is idle until then.
     parks_at: u64,
     /// Body bytes since `read_by` was set.
     progress_bytes: usize,
@@ -123,7 +123,7 @@ pub(super) struct Connection<S: Socket> {
     /// True if the end must leave the client time to read the last answer: an answer that came before the
     /// whole request was read would be lost, because closing a socket with unread bytes resets it.
     linger: bool,
-    /// When lingering ends however much the client still sends; set once it has begun.
+    /// The time at which lingering ends however much the client still sends; set once it has begun.
     linger_until: Option<u64>,
 }
 

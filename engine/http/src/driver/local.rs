@@ -38,7 +38,7 @@ pub(super) struct Local {
     pub(super) deadlines: Deadlines,
     /// Takes idle connections, if workers share any.
     pub(super) parking: Option<Arc<Parking>>,
-    /// When connections end that last, once the worker leaves.
+    /// The moments at which connections end that last, once the worker leaves.
     pub(super) departures: Departures,
     /// Streams of HTTP/2 that handlers have taken over.
     pub(super) tunnels: Cell<usize>,

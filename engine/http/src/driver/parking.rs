@@ -45,7 +45,7 @@ pub(super) struct Parked {
     pub(super) is_unnamed: bool,
     /// A request has come before, so that HTTP/2 cannot begin any more.
     pub(super) has_served: bool,
-    /// When it is closed if nothing comes, on the process clock.
+    /// The time at which it is closed if nothing comes, on the process clock.
     pub(super) ends_at: u64,
 }
 
@@ -60,7 +60,7 @@ impl Parked {
 
 struct ParkingPlaces {
     parked: Slab<Parked>,
-    /// When all are closed, on the process clock.
+    /// The time at which all are closed, on the process clock.
     closes_at: u64,
 }
 

@@ -38,7 +38,7 @@ pub(super) struct Queued {
     pub(super) reply: Reply,
     pub(super) ticket: Option<Ticket>,
     pub(super) exchange: Exchange,
-    /// When an undecided ticket is given up; counted from the answer.
+    /// The time at which an undecided ticket is given up; counted from the answer.
     pub(super) by: u64,
     pub(super) observed: Observed,
 }

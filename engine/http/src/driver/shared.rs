@@ -54,7 +54,7 @@ pub(super) struct Shared {
     pub(super) connections: AtomicUsize,
     pub(super) refused: AtomicUsize,
     pub(super) requests: AtomicU64,
-    /// When the worker last ticked, on the process clock.
+    /// The time of the worker's last tick, on the process clock.
     pub(super) ticked_millis: AtomicU64,
     /// Set while the worker waits for events and therefore does not tick.
     pub(super) calm: AtomicBool,

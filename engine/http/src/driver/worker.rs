@@ -60,7 +60,7 @@ impl Drop for Worker {
 }
 
 impl Worker {
-    /// Also takes HTTP/2 on connections without TLS, from clients that know that beforehand (RFC 9113 section 3.3).
+    /// Takes HTTP/2 on connections without TLS too, from clients that know that beforehand (RFC 9113 section 3.3).
     #[must_use]
     pub fn with_h2c(mut self, takes_h2c: bool) -> Self {
         self.takes_h2c = takes_h2c;

@@ -101,7 +101,7 @@ impl CopiedRequest {
     fn waited_for(self, answer: Answer) -> Answer {
         self.pass_on_hints();
         match answer {
-            Answer::Later(future) => Answer::Later(Box::pin(Waiting {
+            Answer::Later(future) => Answer::Later(Box::pin(WaitingHandler {
                 future,
                 request: Some(self),
             })),
@@ -117,13 +117,13 @@ impl CopiedRequest {
 }
 
 /// A handler that waits with the copy of a request.
-struct Waiting {
+struct WaitingHandler {
     future: LocalFuture<Answer>,
-    /// `None` once it has answered.
+    /// The copy of the request; `None` once the handler has answered.
     request: Option<CopiedRequest>,
 }
 
-impl Future for Waiting {
+impl Future for WaitingHandler {
     type Output = Answer;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Answer> {
@@ -143,7 +143,7 @@ impl Future for Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for WaitingHandler {
     fn drop(&mut self) {
         if let Some(request) = &self.request
             && request.original.is_overdue()

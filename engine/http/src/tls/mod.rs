@@ -73,7 +73,7 @@ pub struct Tls(Arc<TlsState>);
 
 struct TlsState {
     settings: TlsSettings,
-    /// For the connections to come.
+    /// The part for the connections to come.
     current: RwLock<Arc<ServerSide>>,
     /// The files as they were when they were last read, well or not. Held while they are read.
     seen: Mutex<Vec<Option<FileVersion>>>,

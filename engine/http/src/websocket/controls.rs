@@ -8,7 +8,7 @@ const COUNTED_MILLIS: u64 = 1000;
 pub struct ControlFrames {
     /// Pings and pongs, less messages.
     count: usize,
-    /// When the count begins anew.
+    /// The time at which the count begins anew.
     until: u64,
 }
 

@@ -72,8 +72,8 @@ fn answers_without_a_body_keep_their_connection() {
 }
 
 /// A server whose first connection takes a second request and closes without an answer.
-fn closing_at_the_second(then: Vec<Turn>) -> Peer {
-    let first: Turn = Box::new(|mut socket| {
+fn closing_at_the_second(then: Vec<PeerTurn>) -> Peer {
+    let first: PeerTurn = Box::new(|mut socket| {
         read_head(&mut socket);
         answer(&mut socket, "first");
         read_head(&mut socket);
@@ -153,7 +153,7 @@ fn a_connection_with_more_than_its_answer_is_not_kept() {
 #[test]
 fn a_caller_that_leaves_closes_the_connection() {
     let (told, left) = mpsc::channel();
-    let endless = |told: mpsc::Sender<()>| -> Turn {
+    let endless = |told: mpsc::Sender<()>| -> PeerTurn {
         Box::new(move |mut socket| {
             read_head(&mut socket);
             let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -162,7 +162,7 @@ fn a_caller_that_leaves_closes_the_connection() {
             told.send(()).expect("told");
         })
     };
-    let silent = |told: mpsc::Sender<()>| -> Turn {
+    let silent = |told: mpsc::Sender<()>| -> PeerTurn {
         Box::new(move |mut socket| {
             read_head(&mut socket);
             assert_eq!(read_head(&mut socket), "");

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 /// The work of a server on one connection.
-pub(crate) type Turn = Box<dyn FnOnce(TcpStream) + Send>;
+pub(crate) type PeerTurn = Box<dyn FnOnce(TcpStream) + Send>;
 
 /// A server that takes one connection after another, each with a turn of its own.
 pub(crate) struct Peer {
@@ -29,7 +29,7 @@ pub(crate) struct Peer {
 
 impl Peer {
     /// Starts a server with these turns; further connections are not taken.
-    pub(crate) fn start(turns: Vec<Turn>) -> Self {
+    pub(crate) fn start(turns: Vec<PeerTurn>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
         let address = listener.local_addr().expect("its address");
         let thread = std::thread::spawn(move || {

@@ -13,7 +13,7 @@ pub(super) fn refusal(
     value: RawValue<'_>,
     iterates: bool,
 ) -> Result<Option<String>, Thrown> {
-    // SAFETY: looks at a live value.
+    // SAFETY: something else holds the value for the lifetime of the `RawValue`; this only reads its class.
     let is_buffer = unsafe { qjs::JS_IsArrayBuffer(value.js()) };
     if !is_object(value) || is_buffer || inspect::is_typed_array(value) {
         return Ok(None);

@@ -19,7 +19,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 pub(crate) fn is_settled(cx: Cx<'_>, promise: RawValue<'_>) -> bool {
-    // SAFETY: the promise is alive.
+    // SAFETY: something else holds the promise for the lifetime of the `RawValue`; this only reads its state.
     let state = unsafe { qjs::JS_PromiseState(cx.raw(), promise.js()) };
     state != qjs::JSPromiseStateEnum_JS_PROMISE_PENDING
 }

@@ -145,7 +145,8 @@ pub(crate) fn stream(cx: Cx<'_>, this: RawValue<'_>) -> Result<Val, Failure> {
     data.is_streamed.set(true);
     let prototype = cx.core().tables()?.request_prototype.raw();
     let atom = cx.atom("body");
-    // SAFETY: the descriptor's values are owned and released below; the atom too.
+    // SAFETY: the core's tables keep the prototype alive. `cx.atom` gave a reference of ours, which is freed once,
+    // after its last use. What is in the descriptor is `undefined` or a reference of ours, and each is taken once.
     unsafe {
         // Touching the member loads the file that defines it, if it is the first.
         drop(

@@ -27,7 +27,7 @@ impl ParameterNames {
     /// Releases the atoms; to be called before the context goes.
     pub(crate) fn clear(&self, cx: Cx<'_>) {
         for (_, atom) in self.0.borrow_mut().drain(..) {
-            // SAFETY: the atom is owned.
+            // SAFETY: the table owns a reference of each atom, which is taken out of it and freed once.
             unsafe { qjs::JS_FreeAtom(cx.raw(), atom) };
         }
     }
@@ -98,7 +98,7 @@ fn add_pair(
     let value = cx.string_from(value)?;
     let atom = cx.atom(name);
     let done = add_to(cx, object, atom, value, twice);
-    // SAFETY: the atom is owned.
+    // SAFETY: `cx.atom` gave a reference of the atom, which is freed once, after its last use.
     unsafe { qjs::JS_FreeAtom(cx.raw(), atom) };
     done
 }

@@ -15,7 +15,7 @@ use std::rc::Rc;
 /// Shorter strings are copied: that is quicker than to keep track of them.
 const LENT_BYTES_MIN: usize = 32 * 1024;
 
-/// Which part of an isolate's memory may be lent: one of so many.
+/// The part of an isolate's memory that may be lent: one of so many.
 const LENT_PARTS: usize = 8;
 
 /// The lent string.

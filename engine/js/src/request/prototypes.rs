@@ -88,7 +88,7 @@ unsafe extern "C" fn set(
         };
         let atom = cx.atom(&name.unwrap_or_default());
         let done = cx.define_atom(this, atom, cx.dup(value));
-        // SAFETY: the atom is owned.
+        // SAFETY: `cx.atom` gave a reference of the atom, which is freed once, after its last use.
         unsafe { qjs::JS_FreeAtom(cx.raw(), atom) };
         done?;
         Ok(cx.undefined())
@@ -229,11 +229,11 @@ pub(crate) fn install(cx: Cx<'_>, tables: &Tables) -> Result<Val, Thrown> {
     for (key, name, method) in hidden {
         let atom = cx.core().hidden.atom(cx, key)?;
         let done = cx.define_atom(web.raw(), atom, cx.function(name, 0, 0, method)?);
-        // SAFETY: the atom is owned.
+        // SAFETY: `hidden.atom` gave a reference of the atom, which is freed once, after its last use.
         unsafe { qjs::JS_FreeAtom(cx.raw(), atom) };
         done?;
     }
-    // SAFETY: the class takes the prototype's reference.
+    // SAFETY: the class is registered, and the function takes over the reference that `into_raw` gives up.
     unsafe {
         qjs::JS_SetClassProto(cx.raw(), cx.core().classes.request, proto.into_raw());
     }

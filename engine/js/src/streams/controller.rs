@@ -41,7 +41,7 @@ pub(super) struct Controller {
 }
 
 /// The parts of a new controller.
-pub(super) struct Parts<'a> {
+pub(super) struct ControllerParts<'a> {
     pub(super) state: RawValue<'a>,
     pub(super) pull: RawValue<'a>,
     pub(super) source: RawValue<'a>,
@@ -51,7 +51,7 @@ pub(super) struct Parts<'a> {
 }
 
 impl Controller {
-    pub(super) fn new(cx: Cx<'_>, parts: &Parts<'_>) -> Self {
+    pub(super) fn new(cx: Cx<'_>, parts: &ControllerParts<'_>) -> Self {
         let keep = |value| Slot::of(cx.dup(value));
         Self {
             state: keep(parts.state),

@@ -1,6 +1,6 @@
 //! The functions by which `readable.js` uses a controller.
 
-use super::controller::{Controller, Parts, number};
+use super::controller::{Controller, ControllerParts, number};
 use crate::vm::sys::{
     Cx, Failure, Native, RawValue, Thrown, UNDEFINED, Val, arguments, boolean, native,
     number as to_number,
@@ -182,7 +182,7 @@ unsafe extern "C" fn create(
     // SAFETY: QuickJS calls this with a context that is alive until it returns.
     let cx = unsafe { Cx::from_raw(ctx) };
     native(cx, |cx| {
-        // SAFETY: QuickJS passes `argc` values.
+        // SAFETY: QuickJS passes `argc` values at `argv`, and holds them until this function returns.
         let args = unsafe { arguments(argc, argv) };
         let flag = |index| crate::vm::sys::is_true(argument(args, index));
         // SAFETY: the prototype is alive and the class registered. The reference that comes back is owned.
@@ -193,7 +193,7 @@ unsafe extern "C" fn create(
                 class as qjs::JSClassID,
             ))
         }?;
-        let parts = Parts {
+        let parts = ControllerParts {
             state: argument(args, 1),
             pull: argument(args, 2),
             source: argument(args, 3),

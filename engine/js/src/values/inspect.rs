@@ -11,7 +11,7 @@ use std::ffi::CStr;
 pub(crate) enum FoundProperty {
     /// A plain value.
     Value(Val),
-    /// Nothing.
+    /// No property.
     Nothing,
     /// A getter, a proxy, or more prototypes than are looked at.
     Computed,
@@ -104,7 +104,8 @@ pub(crate) fn own(
         getter: UNDEFINED.js(),
         setter: UNDEFINED.js(),
     };
-    // SAFETY: object and atom are alive; the references that are written are taken over below.
+    // SAFETY: something else holds the object, and the caller the atom. `found` is a local variable, and each reference
+    // that QuickJS writes into it is taken over once.
     match unsafe { qjs::JS_GetOwnProperty(cx.raw(), &raw mut found, object.js(), atom) } {
         0 => Ok(None),
         1.. => {
@@ -162,25 +163,25 @@ pub(crate) fn web_kind(cx: Cx<'_>, value: RawValue<'_>) -> Result<Option<Val>, T
 
 /// Reports whether a value is a proxy.
 pub(crate) fn is_proxy(value: RawValue<'_>) -> bool {
-    // SAFETY: looks at a live value.
+    // SAFETY: something else holds the value for the lifetime of the `RawValue`; this only reads its class.
     unsafe { qjs::JS_IsProxy(value.js()) }
 }
 
 /// Reports whether a value is a regular expression.
 pub(crate) fn is_regexp(value: RawValue<'_>) -> bool {
-    // SAFETY: looks at a live value.
+    // SAFETY: something else holds the value for the lifetime of the `RawValue`; this only reads its class.
     unsafe { qjs::JS_IsRegExp(value.js()) }
 }
 
 /// Reports whether a value is a typed array.
 pub(crate) fn is_typed_array(value: RawValue<'_>) -> bool {
-    // SAFETY: looks at a live value.
+    // SAFETY: something else holds the value for the lifetime of the `RawValue`; this only reads its class.
     unsafe { qjs::JS_GetTypedArrayType(value.js()) >= 0 }
 }
 
 /// Reports whether a value counts as true.
 pub(crate) fn is_truthy(cx: Cx<'_>, value: RawValue<'_>) -> bool {
-    // SAFETY: the value is alive.
+    // SAFETY: something else holds the value for the lifetime of the `RawValue`, and this runs no script.
     unsafe { qjs::JS_ToBool(cx.raw(), value.js()) > 0 }
 }
 

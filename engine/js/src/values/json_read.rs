@@ -68,7 +68,7 @@ impl MadeValues<'_> {
     /// Releases all from `start` on.
     fn release(&mut self, start: usize) {
         for raw in self.1.drain(start..) {
-            // SAFETY: the list owns its references.
+            // SAFETY: the list owns a reference of each value, which leaves it and is released once.
             drop(unsafe { self.0.own(raw) });
         }
     }

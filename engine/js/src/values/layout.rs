@@ -176,7 +176,8 @@ fn has_known_objects(probe: &Probe, count: usize) -> Result<bool, Thrown> {
             return false;
         };
         let cx = probe.cx();
-        // SAFETY: reads QuickJS's word about the block, which lies in a live block as the lines above have found.
+        // SAFETY: the probe has found that `block` and QuickJS's word in front of it lie in a live block. This reads
+        // that word, and the allocator's header in front of all.
         let bytes = unsafe { qjs::js_malloc_usable_size(cx.raw(), block.cast()) } as usize;
         bytes >= count * size_of::<qjs::JSValue>()
             && probe.room(values) >= bytes

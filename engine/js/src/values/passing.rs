@@ -8,7 +8,7 @@ use sampan_js_contract::refused::{Refused, unpassable};
 /// Returns the name and advice for an object of such a class; `None` for others. Looks without running scripts.
 #[cold]
 pub(crate) fn refused(cx: Cx<'_>, value: RawValue<'_>) -> Result<Option<Refused>, Thrown> {
-    // SAFETY: looks at a live value.
+    // SAFETY: something else holds the value for the lifetime of the `RawValue`; these only read its class.
     let (is_map, is_set, is_error) = unsafe {
         (
             qjs::JS_IsMap(value.js()),

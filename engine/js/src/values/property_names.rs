@@ -60,7 +60,7 @@ impl Drop for PropertyNames<'_> {
     #[inline]
     fn drop(&mut self) {
         if !self.table.is_null() {
-            // SAFETY: the table came from `JS_GetOwnPropertyNames`.
+            // SAFETY: `JS_GetOwnPropertyNames` gave this value alone the table, which is freed once.
             unsafe { qjs::JS_FreePropertyEnum(self.cx.raw(), self.table, self.length) };
         }
     }

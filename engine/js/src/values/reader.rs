@@ -196,7 +196,7 @@ impl<'a> JsReader<'a> {
                     .found(intrinsics.value_of_map(cx, map, key.raw())?));
             }
             if let Some(layout) = self.layout
-                // SAFETY: the value is an object.
+                // SAFETY: `is_object` has found that the value is an object, and `ask` keeps it alive in the list.
                 && unsafe { layout.class(map) } == self.core.classes.object
             {
                 let places = &self.core.reader_places;

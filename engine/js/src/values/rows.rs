@@ -162,6 +162,7 @@ fn cell(cx: Cx<'_>, cell: RawCell<'_>) -> Result<Val, Thrown> {
         RawCell::Null => Ok(cx.dup(NULL)),
         RawCell::Int(value) => integer(cx, value),
         RawCell::Float(value) => Ok(cx.dup(number(value))),
+        RawCell::Date(millis) => cx.date(millis as f64),
         RawCell::Text(text) => cx.string_from(text),
         RawCell::Bytes(bytes) => cx.bytes(bytes),
     }

@@ -43,7 +43,7 @@ pub(crate) struct WritePlan {
 pub(crate) struct PlannedMember {
     /// The name, which the object keeps alive.
     pub(crate) name: qjs::JSAtom,
-    /// As it is written, with the comma in front.
+    /// The name as it is written, with the comma in front.
     pub(crate) text: Box<[u8]>,
 }
 

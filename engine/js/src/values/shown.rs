@@ -125,7 +125,7 @@ impl ShownReader<'_> {
         if self.inside.len() >= DEPTH_MAX {
             return named("[...]");
         }
-        // SAFETY: looks at a live value.
+        // SAFETY: something else holds the value for the lifetime of the `RawValue`; these only read its class.
         let (is_error, is_date) =
             unsafe { (qjs::JS_IsError(value.js()), qjs::JS_IsDate(value.js())) };
         self.inside.push(address(value));
@@ -216,11 +216,12 @@ impl ShownReader<'_> {
                 items.push(named("..."));
                 break;
             }
-            // SAFETY: an index of 31 bits makes an atom without memory; a larger one is released below.
+            // SAFETY: the context is alive. An index of 31 bits makes an atom without memory; for a larger one the
+            // reference that comes back is freed at the end of this turn of the loop.
             let atom = unsafe { qjs::JS_NewAtomUInt32(self.cx.raw(), index) };
             let item = self.own(list, atom);
             let is_hole = item.is_none() && !inspect::has_own(self.cx, list, atom);
-            // SAFETY: the atom is owned.
+            // SAFETY: `JS_NewAtomUInt32` gave the reference, which is freed once, after its last use.
             unsafe { qjs::JS_FreeAtom(self.cx.raw(), atom) };
             if is_hole {
                 self.read_sparse(list, index, length, &mut items);

@@ -65,7 +65,7 @@ impl<'a> Atom<'a> {
 
 impl Drop for Atom<'_> {
     fn drop(&mut self) {
-        // SAFETY: the atom is owned.
+        // SAFETY: this value owns the reference that `cx.atom` gave, and frees it once, in a live context.
         unsafe { qjs::JS_FreeAtom(self.1.raw(), self.0) };
     }
 }
@@ -235,7 +235,7 @@ impl<'a> ValueReader<'a> {
         let to_json = cx.get_atom(value, cx.core().atoms.to_json)?;
         if cx.is_function(to_json.raw()) {
             let plain = cx.call(to_json.raw(), value, &[])?;
-            // SAFETY: looks at a live value.
+            // SAFETY: something else holds the value for the lifetime of the `RawValue`; this only reads its class.
             if tag(plain.raw()) == qjs::JS_TAG_NULL && unsafe { qjs::JS_IsDate(value.js()) } {
                 return Ok(Value::Float(f64::NAN));
             }
@@ -276,7 +276,7 @@ fn with_bytes_of<R>(cx: Cx<'_>, value: RawValue<'_>, each: impl FnOnce(&[u8]) ->
         // SAFETY: the value is alive. Its memory stays until a script runs, which `each` does not.
         return Some(each(unsafe { std::slice::from_raw_parts(start, length) }));
     }
-    // SAFETY: looks at a live value.
+    // SAFETY: something else holds the value for the lifetime of the `RawValue`; these only read its class.
     let is_view =
         unsafe { qjs::JS_IsDataView(value.js()) || qjs::JS_GetTypedArrayType(value.js()) >= 0 };
     if !is_view {
@@ -299,7 +299,7 @@ fn with_bytes_of<R>(cx: Cx<'_>, value: RawValue<'_>, each: impl FnOnce(&[u8]) ->
 
 /// Reports whether a value is a `Uint8Array`.
 pub(crate) fn is_uint8_array(value: RawValue<'_>) -> bool {
-    // SAFETY: looks at a live value.
+    // SAFETY: something else holds the value for the lifetime of the `RawValue`; this only reads its class.
     let kind = unsafe { qjs::JS_GetTypedArrayType(value.js()) };
     kind == qjs::JSTypedArrayEnum_JS_TYPED_ARRAY_UINT8 as c_int
 }
@@ -320,7 +320,7 @@ pub(crate) fn append_bytes_of(cx: Cx<'_>, value: RawValue<'_>, out: &mut Vec<u8>
 pub(crate) fn place_of_bytes(cx: Cx<'_>, value: RawValue<'_>) -> Option<(*const u8, usize)> {
     const NO_BYTES: (*const u8, usize) = (std::ptr::dangling(), 0);
     if !is_uint8_array(value) {
-        // SAFETY: looks at a live value.
+        // SAFETY: something else holds the value for the lifetime of the `RawValue`; this only reads its class.
         return unsafe { qjs::JS_IsArrayBuffer(value.js()) }.then(|| place_of_buffer(cx, value));
     }
     let (mut start, mut length) = (0, 0);
@@ -358,7 +358,7 @@ pub(crate) fn place_of_bytes(cx: Cx<'_>, value: RawValue<'_>) -> Option<(*const 
 
 fn place_of_buffer(cx: Cx<'_>, buffer: RawValue<'_>) -> (*const u8, usize) {
     let mut length = 0;
-    // SAFETY: the value is a live `ArrayBuffer`.
+    // SAFETY: something else holds the buffer for the lifetime of the `RawValue`; `length` is a local variable.
     let start = unsafe { qjs::JS_GetArrayBuffer(cx.raw(), &raw mut length, buffer.js()) };
     if start.is_null() {
         // Detached, or empty.
@@ -370,7 +370,7 @@ fn place_of_buffer(cx: Cx<'_>, buffer: RawValue<'_>) -> (*const u8, usize) {
 
 /// Reports whether a value is an `ArrayBuffer` or a view of one.
 pub(crate) fn is_bytes(value: RawValue<'_>) -> bool {
-    // SAFETY: looks at a live value.
+    // SAFETY: something else holds the value for the lifetime of the `RawValue`; these only read its class.
     unsafe {
         qjs::JS_IsArrayBuffer(value.js())
             || qjs::JS_IsDataView(value.js())

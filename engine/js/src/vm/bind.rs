@@ -144,7 +144,7 @@ impl<'a> Vm<'a> for Cx<'a> {
     }
 
     fn rethrow(self, exception: Val) {
-        // SAFETY: the function takes the exception's reference.
+        // SAFETY: the context is alive, and the function takes over the reference that `into_raw` gives up.
         unsafe { qjs::JS_Throw(self.raw(), exception.into_raw()) };
     }
 

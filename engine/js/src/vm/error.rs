@@ -79,7 +79,7 @@ fn show_details(cx: Cx<'_>, made: RawValue<'_>, details: &Details) -> Result<(),
 /// Throws a native error. If there is no memory for that, QuickJS's own exception for it is pending.
 pub(crate) fn throw(cx: Cx<'_>, error: &Error) {
     if let Ok(exception) = to_exception(cx, error) {
-        // SAFETY: the function takes the reference.
+        // SAFETY: the context is alive, and the function takes over the reference that `into_raw` gives up.
         unsafe { qjs::JS_Throw(cx.raw(), exception.into_raw()) };
     }
 }
@@ -110,7 +110,7 @@ pub(crate) fn describe(cx: Cx<'_>, thrown: RawValue<'_>) -> Error {
             format!("uncaught {text}")
         });
     }
-    // SAFETY: looks at a live value.
+    // SAFETY: something else holds the value for the lifetime of the `RawValue`; this only reads its class.
     let is_error = unsafe { qjs::JS_IsError(thrown.js()) };
     let name = if is_error {
         text_property(cx, thrown, c"name").unwrap_or_default()

@@ -26,7 +26,7 @@ impl HiddenKeys {
                 atom
             }
         };
-        // SAFETY: the table holds the atom.
+        // SAFETY: the table holds a reference of the atom, so the atom is alive while another reference is taken.
         Ok(unsafe { qjs::JS_DupAtom(cx.raw(), atom) })
     }
 
@@ -51,7 +51,7 @@ impl HiddenKeys {
     /// Releases the keys; to be called before the context goes.
     pub(crate) fn clear(&self, cx: Cx<'_>) {
         for (_, atom) in self.0.borrow_mut().drain(..) {
-            // SAFETY: the atom is owned.
+            // SAFETY: the table owns a reference of each atom, which is taken out of it and freed once.
             unsafe { qjs::JS_FreeAtom(cx.raw(), atom) };
         }
     }

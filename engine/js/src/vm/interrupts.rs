@@ -179,7 +179,7 @@ impl SignalTarget {
 
 impl OwnTarget {
     fn of_this_thread() -> Self {
-        // SAFETY: takes no argument and cannot fail.
+        // SAFETY: the function takes no argument, cannot fail, and may be called by any thread.
         let thread = unsafe { libc::pthread_self() };
         Self(Arc::new(SignalTarget(Mutex::new(Some(thread)))))
     }
@@ -245,7 +245,7 @@ mod tests {
         let counter = PollCounter(NonNull::from(&mut place));
         // SAFETY: the place is a local variable of this test.
         let read = || unsafe { counter.0.as_ptr().read_volatile() };
-        // SAFETY: the place lives longer.
+        // SAFETY: the counter is a local variable of this test, on this thread, and outlives the result.
         let _reachable = unsafe { Reachable::new(Some(counter)) };
         let kick = signalling();
         skip_next();
@@ -267,7 +267,7 @@ mod tests {
             install(&Watch::default()).expect("a handler");
             let mut place = 7;
             let counter = PollCounter(NonNull::from(&mut place));
-            // SAFETY: the place lives longer.
+            // SAFETY: the counter is a local variable of this thread, and outlives the result.
             let _reachable = unsafe { Reachable::new(Some(counter)) };
             signalling()();
             // SAFETY: the place is a local variable of this test.

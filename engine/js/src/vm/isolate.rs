@@ -137,7 +137,7 @@ pub(crate) struct Core {
     pub(crate) console: sampan_host::Console,
     pub(crate) sleep: sampan_host::Sleep,
     pub(crate) spawn: Rc<dyn Fn(LocalFuture<()>)>,
-    /// Which request's tasks each running timer is among.
+    /// The request's tasks that each running timer is among.
     pub(crate) timers: RefCell<HashMap<i64, Weak<Tasks>>>,
     /// The number of requests that have work left over.
     pub(crate) background: Cell<usize>,

@@ -196,7 +196,8 @@ struct EntryModule {
 fn run_entry(cx: Cx<'_>, name: &str, script: &Arc<Script>) -> Result<EntryModule, Error> {
     let run = || -> Result<EntryModule, Failure> {
         let (module, definition) = modules::compile(cx, name, script)?;
-        // SAFETY: the function takes the module's reference.
+        // SAFETY: the context is alive, and the function takes over the module's reference that `into_raw` gives up.
+        // The reference that comes back is owned.
         let promise = unsafe { cx.check(qjs::JS_EvalFunction(cx.raw(), module.into_raw())) }?;
         cx.core().handled(cx, promise.raw());
         if cx.core().must_stop()

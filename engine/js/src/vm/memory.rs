@@ -225,7 +225,7 @@ unsafe impl Allocator for CountingAllocator {
 
     // SAFETY: the caller gives a block of this allocator.
     unsafe fn usable_size(ptr: *mut u8) -> usize {
-        // SAFETY: the block came from here.
+        // SAFETY: the caller gives a live block of this allocator, which has its whole size in a header in front of it.
         unsafe { ptr.sub(HEADER_BYTES).cast::<usize>().read() - HEADER_BYTES }
     }
 }

@@ -61,7 +61,7 @@ unsafe extern "C" fn normalize(
     // SAFETY: QuickJS calls this with a context that is alive until it returns.
     let cx = unsafe { Cx::from_raw(ctx) };
     guarded(cx, |cx| {
-        // SAFETY: QuickJS passes terminated strings.
+        // SAFETY: QuickJS passes two strings that end with NUL, and keeps them until this function returns.
         let (base, name) = unsafe { (text(base), text(name)) };
         let core = cx.core();
         let found = resolve(core, &base, &name, Asked::Import)
@@ -129,7 +129,7 @@ unsafe extern "C" fn load(
     // SAFETY: QuickJS calls this with a context that is alive until it returns, and holds the value as long.
     let (cx, attributes) = unsafe { (Cx::from_raw(ctx), RawValue::from_js(attributes)) };
     guarded(cx, |cx| {
-        // SAFETY: QuickJS passes a terminated string.
+        // SAFETY: QuickJS passes a string that ends with NUL, and keeps it until this function returns.
         let name = unsafe { text(name) };
         if name == "sampan" {
             return sampan(cx);
@@ -222,7 +222,8 @@ type FillModule = unsafe extern "C" fn(*mut qjs::JSContext, *mut qjs::JSModuleDe
 
 fn c_module(cx: Cx<'_>, name: &str, fill: FillModule) -> Result<*mut qjs::JSModuleDef, Failure> {
     let name = CString::new(name).map_err(|_| Error::script("a module's name has a NUL"))?;
-    // SAFETY: the name is terminated.
+    // SAFETY: `name` is a `CString`, which ends with NUL and lives during the call. The context is alive and owns the
+    // module.
     let module = unsafe { qjs::JS_NewCModule(cx.raw(), name.as_ptr(), Some(fill)) };
     if module.is_null() {
         Err(Failure::Thrown)

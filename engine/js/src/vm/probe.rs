@@ -173,7 +173,7 @@ unsafe impl Allocator for RecordingAllocator {
     // SAFETY: the caller gives a block of this allocator.
     unsafe fn dealloc(&mut self, ptr: *mut u8) {
         self.blocks.remove(ptr);
-        // SAFETY: the block came from `self.allocator`.
+        // SAFETY: the caller gives a block of this allocator, and all of those come from `self.allocator`.
         unsafe { self.allocator.dealloc(ptr) };
     }
 
@@ -193,7 +193,7 @@ unsafe impl Allocator for RecordingAllocator {
 
     // SAFETY: the caller gives a block of this allocator.
     unsafe fn usable_size(ptr: *mut u8) -> usize {
-        // SAFETY: the block came from a `CountingAllocator`.
+        // SAFETY: the caller gives a live block of this allocator, and all of those come from a `CountingAllocator`.
         unsafe { CountingAllocator::usable_size(ptr) }
     }
 }

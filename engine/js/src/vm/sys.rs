@@ -29,7 +29,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 #[inline]
 pub(crate) fn well_formed(bytes: &[u8]) -> String {
     if bytes.is_ascii() {
-        // SAFETY: ASCII is UTF-8.
+        // SAFETY: `is_ascii` has found that all bytes are ASCII, which is UTF-8.
         return unsafe { String::from_utf8_unchecked(bytes.to_owned()) };
     }
     match std::str::from_utf8(bytes) {
@@ -142,14 +142,14 @@ pub(crate) fn address(value: RawValue<'_>) -> *mut c_void {
 /// The class of an object, 0 for other values.
 #[inline]
 pub(crate) fn class_id(value: RawValue<'_>) -> qjs::JSClassID {
-    // SAFETY: looks at a live value.
+    // SAFETY: something else holds the value for the lifetime of the `RawValue`; this only reads its class.
     unsafe { qjs::JS_GetClassID(value.js()) }
 }
 
 /// Reports whether it is a promise.
 #[inline]
 pub(crate) fn is_promise(value: RawValue<'_>) -> bool {
-    // SAFETY: looks at a live value.
+    // SAFETY: something else holds the value for the lifetime of the `RawValue`; this only reads its class.
     unsafe { qjs::JS_IsPromise(value.js()) }
 }
 
@@ -181,21 +181,21 @@ pub(crate) fn is_false(value: RawValue<'_>) -> bool {
 /// A boolean.
 #[inline]
 pub(crate) fn boolean(value: bool) -> RawValue<'static> {
-    // SAFETY: a boolean has no reference count.
+    // SAFETY: a boolean lies in the value itself and has no reference count, so it is valid for ever.
     unsafe { RawValue::from_js(qjs::JS_MKVAL(qjs::JS_TAG_BOOL, i32::from(value))) }
 }
 
 /// A number that fits into 32 bits.
 #[inline]
 pub(crate) fn whole(value: i32) -> RawValue<'static> {
-    // SAFETY: a number has no reference count.
+    // SAFETY: a number lies in the value itself and has no reference count, so it is valid for ever.
     unsafe { RawValue::from_js(qjs::JS_MKVAL(qjs::JS_TAG_INT, value)) }
 }
 
 /// A number, kept as an integer where it is one.
 #[inline]
 pub(crate) fn number(value: f64) -> RawValue<'static> {
-    // SAFETY: a number has no reference count.
+    // SAFETY: a number lies in the value itself and has no reference count, so it is valid for ever.
     unsafe { RawValue::from_js(qjs::JS_NewFloat64(value)) }
 }
 

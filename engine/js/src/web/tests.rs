@@ -96,7 +96,7 @@ suite! {
     patched: 3,
 }
 
-/// Nothing but boot.js may run at start: the globals are there without being loaded.
+/// Checks that nothing but boot.js runs at start: the globals are there without being loaded.
 #[test]
 fn installs_lazily() {
     with_web(|ctx| {

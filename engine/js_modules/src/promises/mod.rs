@@ -77,7 +77,7 @@ enum Misuse {
     Condition,
     /// Beside an operator that compares.
     Comparison,
-    /// As a part of a text.
+    /// Within a text, as a part of it.
     Text,
     /// Spread into an object.
     Copy,

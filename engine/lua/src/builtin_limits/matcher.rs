@@ -21,7 +21,7 @@ const NONE: usize = usize::MAX;
 /// The match was given up; [`Matcher::fault`] says why.
 const FAILED: usize = usize::MAX - 1;
 
-/// Why a match was given up.
+/// The reason why a match was given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MatchFailure {
     Stopped,

@@ -21,7 +21,7 @@ const GATHERS_MAX: usize = 64;
 
 /// The number at an argument, as an index.
 unsafe fn index_at(state: State, argument: c_int) -> usize {
-    // SAFETY: reads only. The conversion saturates.
+    // SAFETY: reading the number of an argument changes and raises nothing. The conversion saturates.
     unsafe { lua_tonumber(state, argument) as usize }
 }
 
@@ -167,7 +167,7 @@ pub(crate) unsafe extern "C-unwind" fn wait(state: State) -> c_int {
 /// `host.ended_wait(number)`: the place of the function whose wait has ended, or nil: the wait of the handler itself
 /// was ended, because its request is given up.
 pub(crate) unsafe extern "C-unwind" fn ended(state: State) -> c_int {
-    // SAFETY: pushing these raises nothing.
+    // SAFETY: the body runs within `guard`; a C function has room for a number or nil, and pushing it raises nothing.
     unsafe {
         match guard(|| Ok(gathered_at(state)?.ended())) {
             Ok(Some(at)) => lua_pushnumber(state, at as f64),

@@ -94,7 +94,7 @@ unsafe fn write_calls(thread: State, level: c_int, text: &mut String) {
 
 /// Returns how many calls are on the stack of `thread`.
 unsafe fn depth_of(thread: State) -> c_int {
-    // SAFETY: `lua_getstack` only looks at the stack.
+    // SAFETY: the thread is alive, and `lua_getstack` only looks at its stack. Zeros are a valid record.
     unsafe {
         let mut record: lua_Debug = std::mem::zeroed();
         let (mut there, mut beyond) = (0, 1);

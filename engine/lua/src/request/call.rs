@@ -194,7 +194,7 @@ pub(crate) fn function_step(
 
 /// Under protection: makes the coroutine and runs the function in it.
 unsafe extern "C-unwind" fn run_function(state: State) -> c_int {
-    // SAFETY: `start_function` passed a `FunctionBegin`.
+    // SAFETY: `start_function` passed a `FunctionBegin`, which lives until the protected call has returned.
     unsafe {
         run_given(state, data::<FunctionBegin<'_>>(state));
         0
@@ -361,7 +361,8 @@ pub(crate) unsafe extern "C-unwind" fn run_on(state: State) -> c_int {
 
 /// Resumes `thread` and sorts out what came of it.
 unsafe fn advance(state: State, entry: &mut HandlerEntry<'_>, thread: Thread, count: c_int) {
-    // SAFETY: errors of the script end `lua_resume_`; what is below raises only where nothing needs to be dropped.
+    // SAFETY: the caller runs under protection. Errors of the script end `lua_resume_` with a status, and the calls
+    // after it raise only where nothing on this frame has a destructor.
     unsafe {
         let core = entry.core;
         core.running.set(thread.state);
@@ -429,7 +430,8 @@ pub(crate) unsafe fn raised(state: State, core: &Core, thread: Thread, status: c
 
 /// Pushes an error as error handlers see it: message, status, file, line, stack and the value that was raised.
 unsafe fn push_error_view(state: State, core: &Core, failure: &Error) {
-    // SAFETY: under protection; `failure` is borrowed from above the protected call.
+    // SAFETY: the caller runs under protection and has made room. `failure` and `core` belong to the caller of the
+    // protected call, so that an error skips no destructor.
     unsafe {
         lua_createtable(state, 0, 6);
         push_text(state, failure.message().as_bytes());

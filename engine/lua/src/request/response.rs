@@ -311,7 +311,8 @@ unsafe fn field(state: State, table: c_int, name: usize) {
 
 /// Hands the header table on top of the stack to the sink: values are strings, numbers or lists of them.
 unsafe fn headers(state: State, sink: &mut dyn ResponseSink) -> Result<(), Error> {
-    // SAFETY: `lua_next` over an unchanged table.
+    // SAFETY: `lua_next` walks a table that nothing changes meanwhile, so it does not raise. `deliver` has made room,
+    // and a key stays on the stack while its name is read.
     unsafe {
         let table = lua_gettop(state);
         let mut lines = 0;
@@ -367,7 +368,8 @@ unsafe fn header(state: State, name: &[u8], sink: &mut dyn ResponseSink) -> Resu
 
 /// A coroutine ready to run the function at `body` as the producer of a stream.
 unsafe fn stream(core: &Core, state: State, body: c_int) -> Result<Thread, Error> {
-    // SAFETY: under protection; `Thread` has no destructor.
+    // SAFETY: the caller runs under protection, and `Thread` has no destructor that an error would skip. Its stack is
+    // empty, with room for three values.
     unsafe {
         let thread = core.take_thread();
         push_ref(state, core.refs.get().stream);

@@ -27,7 +27,7 @@ unsafe fn number_at(state: State, index: c_int) -> Option<usize> {
 /// `host.enter_span(req, step, around)`: opens the span of a step, counted from 1, within the one with the number
 /// `around`. Returns its number.
 pub(crate) unsafe extern "C-unwind" fn enter(state: State) -> c_int {
-    // SAFETY: two stages; pushing these raises nothing.
+    // SAFETY: the body runs within `guard`; a C function has room for a number or nil, and pushing it raises nothing.
     unsafe {
         let entered = guard(|| {
             let (step, around) = (number_at(state, 2), number_at(state, 3));

@@ -129,7 +129,8 @@ unsafe fn run_file(
     worlds: &Worlds,
     thread: Thread,
 ) -> Result<Thread, Error> {
-    // SAFETY: errors of the script end `lua_resume_`; what is below raises nothing.
+    // SAFETY: the caller runs under protection. Errors of the script end `lua_resume_` with a status, and the calls
+    // after it raise nothing.
     unsafe {
         lua_xmove(state, thread.state, 1);
         core.running.set(thread.state);

@@ -11,7 +11,8 @@ use std::ffi::c_int;
 pub(crate) unsafe fn push(state: State, tape: &Tape, source: &[u8]) {
     let tokens = tape.tokens();
     let mut at = 0;
-    // SAFETY: under protection; `checkstack` before each container.
+    // SAFETY: the caller runs under protection; the tape and the source belong to the isolate, so that an error skips
+    // no destructor. `push_token` makes room before each container.
     unsafe { push_token(state, tape, tokens, source, &mut at) };
 }
 

@@ -287,7 +287,8 @@ impl Writer<'_> {
                 }
                 None => {
                     self.out.push(if at == 0 { b'{' } else { b',' });
-                    // SAFETY: the metatable is alive.
+                    // SAFETY: the row keeps its metatable alive, and that keeps the names of its columns. Lua runs
+                    // nothing meanwhile.
                     if let SlotValue::Text(name) = unsafe { column.see() } {
                         write_string(self.out, name);
                     }

@@ -224,7 +224,7 @@ impl Table {
     /// The metatable.
     #[inline]
     pub(crate) fn metatable(&self) -> Option<&Self> {
-        // SAFETY: null, or the table's own metatable.
+        // SAFETY: the pointer is null, or that of the metatable, which this table keeps alive while it is borrowed.
         unsafe { self.metatable.as_ref() }
     }
 

@@ -41,7 +41,8 @@ impl<'a> LuaReader<'a> {
     ) -> R {
         let count = row.function.params.len();
         let outer = core.reader_tools.innermost.get();
-        // SAFETY: a reader takes itself out when it goes.
+        // SAFETY: the pointer is null, or that of a reader further out: each takes its pointer out when it is dropped,
+        // so the reader is alive.
         let first_anchor =
             unsafe { outer.as_ref() }.map_or(1, |outer| outer.first_anchor + outer.anchored.get());
         let reader = Self {
@@ -56,7 +57,7 @@ impl<'a> LuaReader<'a> {
             until_check: Cell::new(CALLS_PER_CHECK),
             outer,
         };
-        // SAFETY: reads the height of the stack.
+        // SAFETY: reads the height of the stack of the C function that runs, which changes nothing.
         let given = unsafe { lua_gettop(state) };
         for index in (first..).take(count) {
             // SAFETY: reads the arguments; what lies beyond the last is nil.
@@ -83,7 +84,8 @@ impl<'a> LuaReader<'a> {
 
     #[inline]
     fn see(&self, slot: StackSlot) -> SlotValue<'_> {
-        // SAFETY: what a slot of the list refers to is alive: see the head of this file.
+        // SAFETY: each slot was found in a value that this reader was given or has found. That value keeps it alive as
+        // long as no script runs, and before script runs `anchor` puts all that was found into a table of the registry.
         unsafe { slot.see() }
     }
 
@@ -147,7 +149,8 @@ impl<'a> LuaReader<'a> {
             let found = nodes.iter().find(|node| node.key == key);
             return found.map_or(StackSlot::NIL, |node| node.value);
         }
-        // SAFETY: a raw read.
+        // SAFETY: `ask` has pushed the table at `index`. A raw read neither raises nor allocates nor runs script, and
+        // the table keeps what was found alive.
         self.ask(list, |state, index| unsafe {
             lua_rawgeti(state, index, at as i64);
             self.pop()
@@ -201,7 +204,8 @@ impl<'a> LuaReader<'a> {
     fn raw_get(&self, table: StackSlot, key: StackSlot) -> StackSlot {
         self.push(table);
         self.push(key);
-        // SAFETY: a raw read.
+        // SAFETY: the table lies under the key. A raw read neither raises nor runs script, and the table keeps what was
+        // found alive.
         unsafe {
             lua_rawget(self.state, -2);
             let found = self.pop();

@@ -23,7 +23,7 @@ pub(crate) struct RowShape {
 
 /// A column of a row.
 pub(crate) struct RowColumn {
-    /// As it is written in JSON, with what stands around it: `{"id":`, `,"name":`.
+    /// The name as it is written in JSON, with what stands around it: `{"id":`, `,"name":`.
     pub(crate) text: Box<[u8]>,
     /// The place in the row before.
     pub(crate) place: Cell<u32>,

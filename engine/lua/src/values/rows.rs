@@ -23,7 +23,8 @@ const MADE_COLUMNS_MAX: usize = 100;
 
 /// Pushes a list of rows. May raise for lack of memory; the batch must not be owned by a frame below.
 pub(crate) unsafe fn push_rows(state: State, rows: &Rows) {
-    // SAFETY: the caller is under protection.
+    // SAFETY: the caller runs under protection and has made room for the list and its metatable. The rows are borrowed,
+    // so that an error skips no destructor.
     unsafe {
         lua_createtable(state, rows.len() as c_int, 0);
         // An empty result is `[]`.
@@ -44,7 +45,8 @@ pub(crate) unsafe fn push_rows(state: State, rows: &Rows) {
 
 /// Pushes the first row of a batch that has one. May raise for lack of memory.
 pub(crate) unsafe fn push_first(state: State, rows: &Rows) {
-    // SAFETY: the caller is under protection.
+    // SAFETY: the caller runs under protection, and `prepare` makes room for a row. The rows are borrowed, so that an
+    // error skips no destructor.
     unsafe {
         let makes = prepare(state, rows);
         let tool = lua_gettop(state);
@@ -114,7 +116,8 @@ unsafe fn learn(state: State, columns: &Arc<[String]>) {
 
 /// Pushes the function that makes rows with the metatable on top, or nil if the columns are too many.
 unsafe fn push_maker(state: State, columns: &[String]) {
-    // SAFETY: under protection; no destructors.
+    // SAFETY: the caller runs under protection and has made room. The columns are borrowed, so that an error skips no
+    // destructor.
     unsafe {
         if columns.len() > MADE_COLUMNS_MAX {
             lua_pushnil(state);
@@ -183,6 +186,8 @@ unsafe fn push_cell(state: State, rows: &Rows, row: usize, column: usize) {
             RawCell::Text(bytes) | RawCell::Bytes(bytes) => push_text(state, bytes),
             RawCell::Int(value) => push_i64(state, value),
             RawCell::Float(value) => lua_pushnumber(state, value),
+            // Seconds, as the module `time` has them.
+            RawCell::Date(millis) => lua_pushnumber(state, millis as f64 / 1_000.0),
             RawCell::Null => lua_pushnil(state),
         }
     }

@@ -222,7 +222,7 @@ unsafe fn read_plain_list(
 fn text(bytes: &[u8], bytes_left: &mut usize) -> Result<Value, Error> {
     spend(bytes_left, bytes.len())?;
     if bytes.is_ascii() {
-        // SAFETY: ASCII is UTF-8.
+        // SAFETY: `is_ascii` has found that all bytes are ASCII, which is UTF-8.
         return Ok(Value::Text(unsafe {
             String::from_utf8_unchecked(bytes.to_owned())
         }));

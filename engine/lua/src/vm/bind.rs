@@ -25,7 +25,7 @@ use std::ffi::{CStr, c_int};
 
 /// Pushes a list of the rows of all modules, for the prelude. Under protection.
 pub(crate) unsafe fn push_modules(state: State, modules: &'static [&'static Module]) {
-    // SAFETY: under protection; no destructors.
+    // SAFETY: the caller runs under protection, and nothing on this frame has a destructor that an error would skip.
     unsafe {
         lua_createtable(state, 0, 0);
         for (at, module) in modules.iter().enumerate() {
@@ -67,7 +67,7 @@ pub(crate) unsafe fn push_rows(
     owner: RowOwner<'static>,
     functions: &'static [Function],
 ) {
-    // SAFETY: under protection; no destructors.
+    // SAFETY: the caller runs under protection, and nothing on this frame has a destructor that an error would skip.
     unsafe {
         for (at, function) in functions.iter().enumerate() {
             let (kind, call, leave): (&[u8], lua_CFunction, lua_CFunction) = match function.kind {

@@ -309,7 +309,7 @@ unsafe fn text_member(state: State, name: usize) -> Option<String> {
 
 /// The texts in the `columns` of the table on top.
 unsafe fn columns_of(state: State) -> Vec<String> {
-    /// As many as SQLite has in an index, and more than a script needs.
+    /// The largest number of texts: as many as SQLite has in an index, and more than a script needs.
     const COLUMNS_MAX: usize = 2_000;
     let mut columns = Vec::new();
     // SAFETY: there is a table on top, and room for two values; texts are copied while they are on the stack.

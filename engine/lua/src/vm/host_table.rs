@@ -204,7 +204,7 @@ unsafe extern "C-unwind" fn entropy(state: State) -> c_int {
 
 /// `host.nest(by)`: how many coroutines are inside of one another now, after one more or less.
 unsafe extern "C-unwind" fn nest(state: State) -> c_int {
-    // SAFETY: reads a number and pushes one.
+    // SAFETY: reading the number of an argument raises nothing, nor does pushing one, for which a C function has room.
     unsafe {
         let depth = &current().nested;
         depth.set(depth.get() + lua_tonumber(state, 1));

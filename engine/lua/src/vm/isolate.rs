@@ -63,7 +63,7 @@ pub(crate) enum Wait {
 
 /// A request that scripts may ask about.
 pub(crate) struct LiveRequest {
-    /// None for a run without a request.
+    /// The view of the request; `None` for a run without a request.
     pub(crate) view: Option<Rc<dyn RequestView>>,
     pub(crate) serial: u64,
     /// The objects that live as long as the request.
@@ -117,7 +117,7 @@ pub(crate) struct Core {
     pub(crate) raised: RefCell<Option<Raised>>,
     /// The output of `print`.
     pub(crate) console: sampan_host::Console,
-    /// For what cannot be told to any script.
+    /// Takes the errors that cannot be told to any script.
     pub(crate) report: Rc<dyn Fn(Error)>,
     /// The coroutine of the handler that runs; null while none does.
     pub(crate) running: Cell<State>,

@@ -170,7 +170,7 @@ impl SignalTarget {
 
 impl OwnTarget {
     fn of_this_thread() -> Self {
-        // SAFETY: takes no argument and cannot fail.
+        // SAFETY: the function takes no argument, cannot fail, and may be called by any thread.
         let thread = unsafe { libc::pthread_self() };
         Self(Arc::new(SignalTarget(Mutex::new(Some(thread)))))
     }

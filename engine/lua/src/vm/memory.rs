@@ -12,7 +12,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// None is used yet, of at most `max` bytes.
+    /// Creates counters for at most `max` bytes, of which none is used yet.
     pub(super) fn new(max: usize) -> Self {
         Self {
             used: Cell::new(0),

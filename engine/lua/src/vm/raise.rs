@@ -23,7 +23,8 @@ pub(crate) unsafe fn raise_result(state: State) -> ! {
 /// Returns the innermost line of a project file that runs in `at`: the file, without the `@` in front of it, and the
 /// line. The file belongs to a prototype on the stack.
 unsafe fn line_in(at: State) -> Option<(*const c_char, c_int)> {
-    // SAFETY: reads debug information.
+    // SAFETY: `at` is alive, and these functions only look at its stack. They fill `record`, for which zeros are valid,
+    // and its source is a terminated string of a prototype on that stack.
     unsafe {
         let mut record: lua_Debug = std::mem::zeroed();
         for level in 0..FRAMES_MAX {

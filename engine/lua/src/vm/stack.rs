@@ -186,7 +186,8 @@ unsafe fn push_handler(thread: State, first: c_int) -> bool {
     let (Some(&handler), true) = (handler, running.is_null() || running == thread) else {
         return false;
     };
-    // SAFETY: the caller has room.
+    // SAFETY: `each_frame` has made room for eight values on the stack of `thread`, where `first` is a place. Reading
+    // the registry raises nothing.
     unsafe {
         push_ref(thread, core.refs.get().stream);
         if lua_rawequal(thread, -1, first) != 0 {
@@ -252,7 +253,8 @@ unsafe fn push_named(thread: State, caller: &lua_Debug, callee: &lua_Debug) -> b
 }
 
 unsafe fn push_local(thread: State, frame: &lua_Debug, name: &CStr) -> bool {
-    // SAFETY: the caller has room for two.
+    // SAFETY: the caller has room for two values, and `frame` is that of a call on the stack. Names of local variables
+    // are terminated strings of its prototype.
     unsafe {
         let mut found = 0;
         for at in 1.. {
@@ -271,7 +273,8 @@ unsafe fn push_local(thread: State, frame: &lua_Debug, name: &CStr) -> bool {
 }
 
 pub(crate) unsafe fn push_upvalue(thread: State, function: c_int, name: &CStr) -> bool {
-    // SAFETY: the caller has room for one.
+    // SAFETY: the caller has room for one value, and there is a function at `function`. Names of upvalues are
+    // terminated strings that live as long as the function.
     unsafe {
         for at in 1.. {
             let upvalue = lua_getupvalue(thread, function, at);

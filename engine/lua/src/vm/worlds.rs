@@ -152,7 +152,7 @@ impl Worlds {
 
     /// The project is loaded, in the world that runs. May raise; under protection.
     pub(crate) unsafe fn finish(&self, state: State) {
-        // SAFETY: under protection; no destructors.
+        // SAFETY: the caller runs under protection, and an error skips no destructor: this frame has none.
         unsafe {
             push_ref(state, self.finish);
             lua_call(state, 0, 0);

@@ -124,6 +124,14 @@ fn rows_are_plain_tables() {
 }
 
 #[test]
+fn dates_are_seconds_as_the_module_time_has_them() {
+    check(
+        "local row = data.dates() return { row.zero, row.before, row.at }",
+        "[0,-0.001,1769862896.789]",
+    );
+}
+
+#[test]
 fn columns_may_be_many_or_have_the_same_name() {
     check("return data.wide(3)", r#"[{"c0":0,"c1":1,"c2":2}]"#);
     check("return data.wide(4)", r#"[{"c0":1,"c1":3}]"#);

@@ -133,7 +133,8 @@ unsafe extern "C" fn called(env: sys::napi_env, info: sys::napi_callback_info) -
 
 fn thrown_plainly(env: Env<'_>, text: &str) -> sys::napi_value {
     if let Ok(text) = std::ffi::CString::new(text) {
-        // SAFETY: the text has its terminating zero.
+        // SAFETY: `text` is a `CString`, which ends with zero and lives during the call; there need not be a code. The
+        // environment is that of this thread.
         let _ = unsafe { sys::napi_throw_error(env.raw(), std::ptr::null(), text.as_ptr()) };
     }
     null_mut()

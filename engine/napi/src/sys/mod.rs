@@ -39,7 +39,7 @@ impl Js<'_> {
         Self(value, PhantomData)
     }
 
-    /// As Node-API has it.
+    /// Returns the handle as Node-API has it.
     pub fn raw(self) -> sys::napi_value {
         self.0
     }
@@ -66,8 +66,8 @@ fn check(status: sys::napi_status) -> Result<(), Thrown> {
 macro_rules! ask {
     ($function:ident, $env:expr $(, $argument:expr)*) => {{
         let mut result = null_mut();
-        // SAFETY: the environment is that of this thread, the handles are live by the rules of this module, and the
-        // result is writable.
+        // SAFETY: the environment is that of this thread, each `Js` is a handle whose scope is open for its lifetime,
+        // and the result is a local variable that Node-API writes.
         let status = unsafe { sys::$function($env.0 $(, $argument)*, &raw mut result) };
         check(status).map(|()| Js(result, PhantomData))
     }};
@@ -108,7 +108,7 @@ impl<'s> Env<'s> {
         Environment(self.0)
     }
 
-    /// As Node-API has it.
+    /// Returns the environment as Node-API has it.
     pub fn raw(self) -> sys::napi_env {
         self.0
     }
@@ -133,6 +133,11 @@ impl<'s> Env<'s> {
     /// An exception is pending, or a value is of the wrong type.
     pub fn number(self, value: f64) -> Result<Js<'s>, Thrown> {
         ask!(napi_create_double, self, value)
+    }
+
+    /// A `Date`, by its milliseconds since 1970; an invalid one beyond the range of dates.
+    pub(crate) fn date(self, millis: f64) -> Result<Js<'s>, Thrown> {
+        ask!(napi_create_date, self, millis)
     }
 
     #[inline]
@@ -383,7 +388,7 @@ impl<'s> Env<'s> {
 
     #[inline]
     pub(crate) fn set_at(self, array: Js<'_>, index: u32, value: Js<'_>) -> Result<(), Thrown> {
-        // SAFETY: the handles are live.
+        // SAFETY: the environment is that of this thread, and each `Js` is a handle whose scope is still open.
         check(unsafe { sys::napi_set_element(self.0, array.0, index, value.0) })
     }
 
@@ -424,14 +429,14 @@ impl<'s> Env<'s> {
 
     /// Throws a value.
     pub fn throw(self, value: Js<'_>) {
-        // SAFETY: the handle is live.
+        // SAFETY: the environment is that of this thread, and the `Js` is a handle whose scope is still open.
         let _ = unsafe { sys::napi_throw(self.0, value.0) };
     }
 
     /// Takes the pending exception; nothing where none is.
     pub fn exception(self) -> Option<Js<'s>> {
         let mut is_pending = false;
-        // SAFETY: the result is writable.
+        // SAFETY: the environment is that of this thread, and `is_pending` is a local variable that Node-API writes.
         let _ = unsafe { sys::napi_is_exception_pending(self.0, &raw mut is_pending) };
         if !is_pending {
             return None;

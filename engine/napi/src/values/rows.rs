@@ -72,6 +72,7 @@ fn cell<'a>(cx: Cx<'a>, cell: RawCell<'_>) -> Result<Js<'a>, Thrown> {
         RawCell::Null => Ok(cx.null()),
         RawCell::Int(value) => integer(cx, value),
         RawCell::Float(value) => cx.number(value),
+        RawCell::Date(millis) => cx.date(millis as f64),
         RawCell::Text(text) => cx.string_from(text),
         RawCell::Bytes(bytes) => cx.bytes(bytes),
     }

@@ -21,7 +21,7 @@ pub(super) enum Phase {
     Busy,
 }
 
-/// Why a request got no answer, or a connection did not come about.
+/// The reason why a request got no answer, or a connection did not come about.
 #[derive(Debug)]
 pub(super) enum Failure {
     Connect(io::Error),
@@ -76,9 +76,9 @@ pub(super) struct Connection {
     /// Bytes of the request that are sent.
     written: usize,
     pub(super) phase: Phase,
-    /// When its request was due, in nanoseconds from the start: latencies count from here.
+    /// The time at which its request was due, in nanoseconds from the start: latencies count from here.
     pub(super) due: u64,
-    /// When its request was sent, or its connection begun: timeouts count from here.
+    /// The time at which its request was sent, or its connection begun: timeouts count from here.
     pub(super) since: u64,
 }
 

@@ -65,7 +65,7 @@ pub(super) fn run(plan: &Plan, shared: &Shared, meanwhile: impl FnOnce()) -> Res
     })
 }
 
-/// As many open files as the system lets this process have.
+/// Lets this process have as many open files as the system allows.
 fn raise_open_files() {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
@@ -88,7 +88,7 @@ struct Driver<'a> {
     /// Answers by status while the load runs; 0 counts what is none.
     statuses: Box<[u64; 600]>,
     start: Instant,
-    /// When requests are due, if there is a rate.
+    /// The times at which requests are due, if there is a rate.
     schedule: Option<Schedule>,
     sent: u64,
     /// The request that is sent next, of those that are sent in turn.

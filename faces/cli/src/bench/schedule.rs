@@ -1,4 +1,4 @@
-//! When requests are due, with a rate.
+//! The times at which requests are due, with a rate.
 
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -8,14 +8,14 @@ use rustix::time::{
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-/// When requests are due.
+/// The times at which requests are due.
 pub(super) struct Schedule {
     /// Nanoseconds between two requests, and when the first is due.
     pause: f64,
     first: f64,
     /// Wakes the thread when the next is: `epoll` itself counts in milliseconds.
     timer: OwnedFd,
-    /// When it will, in nanoseconds from the start.
+    /// The time at which it will, in nanoseconds from the start.
     armed: u64,
 }
 

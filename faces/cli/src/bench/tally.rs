@@ -20,7 +20,7 @@ pub(super) struct Tally {
     pub(super) received_bytes: u64,
     /// Failures, by their place in [`FAILURES`].
     pub(super) failures: [u64; FAILURES.len()],
-    /// Why the first connection failed.
+    /// The reason why the first connection failed.
     pub(super) connect_fault: Option<String>,
     /// Requests that were due and not sent when the time was over.
     pub(super) unsent: u64,

@@ -142,7 +142,7 @@ fn report(facts: &Facts, signal: libc::c_int, cause: Cause) {
     let known = SIGNALS.iter().find(|(known, _)| *known == signal);
     let name = known.map_or("a signal", |(_, name)| *name);
     let mut thread = [0_u8; 16];
-    // SAFETY: PR_GET_NAME writes at most 16 bytes.
+    // SAFETY: PR_GET_NAME writes at most 16 bytes, its zero among them, and `thread` has so many.
     unsafe { libc::prctl(libc::PR_GET_NAME, thread.as_mut_ptr()) };
     let end = thread.iter().position(|byte| *byte == 0);
     let thread = std::str::from_utf8(&thread[..end.unwrap_or(0)]).unwrap_or_default();
@@ -182,7 +182,7 @@ fn report(facts: &Facts, signal: libc::c_int, cause: Cause) {
     for frame in &frames[..usize::try_from(count).unwrap_or(0).min(FRAMES_MAX)] {
         let _ = facts.write_address(&mut out, *frame as usize);
     }
-    // SAFETY: the descriptor is this report's.
+    // SAFETY: this function opened the descriptor, closes it once, and does not use it afterwards.
     unsafe { libc::close(file) };
 }
 

@@ -164,7 +164,7 @@ pub(super) fn run(session: &Session, mut printer: Printer) -> Result<i32, String
     Ok(0)
 }
 
-/// Why an input failed.
+/// The reason why an input failed.
 enum Failed {
     Run(RunError),
     /// A command with a dot.

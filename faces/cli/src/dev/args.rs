@@ -19,7 +19,7 @@ pub(crate) struct DevArgs {
     /// Look for changes again and again, where the file system tells nothing of them (network, containers).
     #[arg(long)]
     poll: bool,
-    /// If migrations were edited after they were applied: move the database away, and begin with an empty one.
+    /// Move the database away and begin with an empty one, if migrations were edited after they were applied.
     #[arg(long)]
     reset_db: bool,
 }

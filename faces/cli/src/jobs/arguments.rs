@@ -39,13 +39,13 @@ pub(super) struct ListArgs {
     /// The project's folder, or a file in it.
     #[arg(value_name = "DIR|FILE")]
     pub(super) path: Option<PathBuf>,
-    /// Only jobs in this state.
+    /// List only jobs in this state.
     #[arg(long, value_parser = STATES)]
     pub(super) state: Option<String>,
-    /// Only jobs of this name.
+    /// List only jobs of this name.
     #[arg(long)]
     pub(super) name: Option<String>,
-    /// Only jobs of this queue.
+    /// List only jobs of this queue.
     #[arg(long)]
     pub(super) queue: Option<String>,
     /// At most so many jobs [default: 20].
@@ -72,7 +72,7 @@ pub(super) struct ChangeArgs {
 
 #[derive(clap::Args)]
 pub(super) struct PruneArgs {
-    /// Only those that ended so many days ago.
+    /// Remove only those that ended so many days ago.
     #[arg(long, value_name = "N")]
     pub(super) days: Option<u32>,
     /// All that ended.

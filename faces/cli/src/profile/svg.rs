@@ -101,7 +101,7 @@ impl Drawing {
     }
 }
 
-/// As much of a name as fits.
+/// Returns as much of a name as fits.
 fn cut(name: &str, width: f64) -> String {
     let letters = ((width - 6.0) / LETTER).max(0.0) as usize;
     match name.chars().count() {

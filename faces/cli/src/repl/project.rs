@@ -21,7 +21,7 @@ const OWN_TEXTS: OwnTexts = OwnTexts {
     js: include_str!("repl.js"),
 };
 
-/// Why a text did not run to its end.
+/// The reason why a text did not run to its end.
 #[derive(Debug)]
 pub(crate) enum ReplError {
     /// An error of the script, with the stack: lines for people.

@@ -37,7 +37,7 @@ pub(crate) fn on_interrupt(stop: impl Fn() -> bool + Send + 'static) -> Result<(
     on_end(stop, || ())
 }
 
-/// As [`on_interrupt`]; `leave` is called before a signal ends the process.
+/// Does what [`on_interrupt`] does, and calls `leave` before a signal ends the process.
 ///
 /// # Errors
 /// The signals cannot be watched.

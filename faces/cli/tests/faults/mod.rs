@@ -222,7 +222,7 @@ impl Project {
         self.command_for(app, 2)
     }
 
-    /// As [`Project::command`], with so many workers.
+    /// Does what [`Project::command`] does, with so many workers.
     pub(crate) fn command_for(&self, app: &str, workers: u32) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sampan"));
         command
@@ -240,7 +240,7 @@ impl Project {
         self.serve(&mut self.command(app), "server.log")
     }
 
-    /// As [`Project::start`], for a command that was given more, its log in a file of this name.
+    /// Does what [`Project::start`] does, for a command that was given more, its log in a file of this name.
     pub(crate) fn serve(&self, command: &mut Command, log: &str) -> Server {
         Server::start(command, &self.folder.path().join(log))
     }

@@ -16,7 +16,7 @@ const SECTOR_BYTES: usize = 512;
 /// The fault of the disk, as the shim reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Fault {
+pub(crate) enum DiskFault {
     None = 0,
     /// ENOSPC on every write.
     Full = b'n',
@@ -108,7 +108,7 @@ impl Disk {
     }
 
     /// From now on the disk fails in this way.
-    pub(crate) fn fail(&self, fault: Fault) {
+    pub(crate) fn fail(&self, fault: DiskFault) {
         self.set(0, fault as u8);
     }
 

@@ -14,12 +14,12 @@ pub(super) struct JsHost {
     /// Of the program's own thread.
     bell: Arc<Bell>,
     root: PathBuf,
-    workers: Mutex<Waiting>,
+    workers: Mutex<StartingWorkers>,
 }
 
 /// Workers on their way to their threads.
 #[derive(Debug, Default)]
-struct Waiting {
+struct StartingWorkers {
     by_place: BTreeMap<usize, HostedWorker>,
     /// The number of connections that have come so far, and how many of them the program's own thread knows of.
     come: usize,
@@ -53,7 +53,7 @@ impl JsHost {
         self.workers().by_place.remove(&place)
     }
 
-    fn workers(&self) -> MutexGuard<'_, Waiting> {
+    fn workers(&self) -> MutexGuard<'_, StartingWorkers> {
         self.workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -26,7 +26,7 @@ const TURN_TIME_MAX: Duration = Duration::from_millis(2);
 
 /// Rings for a turn, from any thread.
 pub(super) struct Bell {
-    /// None once the environment has ended, with which the function goes.
+    /// The function; `None` once the environment has ended: the function goes with it.
     function: Mutex<Option<ThreadsafeFunction>>,
     /// True if a turn is on its way.
     is_rung: AtomicBool,

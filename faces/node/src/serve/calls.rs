@@ -10,7 +10,7 @@ use sampan_http::{Body as ResponseBody, Limits, Peer, Response};
 use sampan_serve::routing::normal_form::normal_form;
 
 use super::node_api::{self, Body, Js, NativeCall};
-use super::server::{Options, Server};
+use super::server::{ServeOptions, Server};
 use super::servers::{self, Entry, drop_all, entry, exchange, key};
 use super::sockets;
 use super::streams::Written;
@@ -85,7 +85,7 @@ fn start(call: &NativeCall) -> Result<Js, String> {
     if let Some(count) = positive(5) {
         limits.connections_max = count as usize;
     }
-    let options = Options {
+    let options = ServeOptions {
         hostname: call.text(0).unwrap_or_default(),
         port: u16::try_from(call.int(1)).map_err(|_| "port must be 0 to 65535")?,
         limits,

@@ -23,7 +23,7 @@ pub(crate) struct Key {
 pub(crate) struct Exchange {
     pub(crate) key: Key,
     pub(crate) request: Rc<Request>,
-    /// Which generation of routes it has found its handler in.
+    /// The generation of routes in which it has found its handler.
     pub(crate) generation: u32,
     /// The index of the handler; `None` for `fetch`.
     pub(crate) route: Option<u32>,

@@ -16,8 +16,7 @@ pub(crate) struct ServeHandler {
     pub(crate) routes: RefCell<RouteSet>,
     /// True if a `fetch` answers what no route does.
     pub(crate) has_fetch: Cell<bool>,
-    /// Which generation of routes this is. Requests tell it, because the numbers of handlers are those of their
-    /// generation.
+    /// The generation of the routes. Requests tell it, because the numbers of handlers are those of their generation.
     pub(crate) generation: Cell<u32>,
 }
 

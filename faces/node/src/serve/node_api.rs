@@ -26,7 +26,7 @@ impl NativeCall {
     /// The whole number that an argument is; 0 if it is none.
     pub(super) fn int(&self, index: usize) -> i32 {
         let mut value = 0;
-        // SAFETY: a live handle and a writable result.
+        // SAFETY: `env` and the handle are those of the call that runs, and `value` is a local variable for the result.
         let _ = unsafe { sys::napi_get_value_int32(self.env, self.args[index], &raw mut value) };
         value
     }
@@ -34,7 +34,7 @@ impl NativeCall {
     /// The number that an argument is.
     pub(super) fn number(&self, index: usize) -> Option<f64> {
         let mut value = 0.0;
-        // SAFETY: a live handle and a writable result.
+        // SAFETY: `env` and the handle are those of the call that runs, and `value` is a local variable for the result.
         let status =
             unsafe { sys::napi_get_value_double(self.env, self.args[index], &raw mut value) };
         (status == Status::napi_ok).then_some(value)
@@ -42,7 +42,7 @@ impl NativeCall {
 
     pub(super) fn bool(&self, index: usize) -> bool {
         let mut value = false;
-        // SAFETY: a live handle and a writable result.
+        // SAFETY: `env` and the handle are those of the call that runs, and `value` is a local variable for the result.
         let _ = unsafe { sys::napi_get_value_bool(self.env, self.args[index], &raw mut value) };
         value
     }
@@ -211,7 +211,8 @@ impl NativeCall {
 
     pub(super) fn array(&self, items: &[Js]) -> Js {
         let mut result = null_mut();
-        // SAFETY: a writable result, and live handles.
+        // SAFETY: `env` and the handles are those of the call that runs, and `result` is a local variable for the
+        // result.
         unsafe {
             let _ = sys::napi_create_array_with_length(self.env, items.len(), &raw mut result);
             for (at, item) in items.iter().enumerate() {
@@ -254,7 +255,8 @@ type GetString = unsafe fn(sys::napi_env, Js, *mut c_char, usize, *mut usize) ->
 /// says otherwise.
 pub(super) struct Caller(sys::napi_threadsafe_function);
 
-// SAFETY: that is what a thread-safe function is for.
+// SAFETY: Node-API lets any thread call a thread-safe function and release it; `hold` takes the environment, which only
+// its own thread has.
 unsafe impl Send for Caller {}
 // SAFETY: all that is done with it are calls of thread-safe functions, which any number of threads may make at once.
 unsafe impl Sync for Caller {}
@@ -263,7 +265,7 @@ impl Caller {
     /// Has it called soon.
     pub(super) fn call(&self) {
         let mode = sys::ThreadsafeFunctionCallMode::nonblocking;
-        // SAFETY: it is live until it is dropped.
+        // SAFETY: the function was made by `caller` and is released only when this is dropped, so it is live.
         let _ = unsafe { sys::napi_call_threadsafe_function(self.0, null_mut(), mode) };
     }
 
@@ -282,7 +284,7 @@ impl Caller {
 impl Drop for Caller {
     fn drop(&mut self) {
         let mode = sys::ThreadsafeFunctionReleaseMode::abort;
-        // SAFETY: it is released once, and not used afterwards.
+        // SAFETY: this value owns the function, releases it once, and does not use it afterwards.
         let _ = unsafe { sys::napi_release_threadsafe_function(self.0, mode) };
     }
 }
@@ -348,7 +350,7 @@ unsafe extern "C" fn called(env: sys::napi_env, info: sys::napi_callback_info) -
         Err(_) => "a native function panicked".to_owned(),
     };
     let mut error = null_mut();
-    // SAFETY: live handles and a writable result.
+    // SAFETY: `env` and the handles are those of the call that runs, and `error` is a local variable for the result.
     unsafe {
         let text = call.string(&text);
         let _ = sys::napi_create_error(env, null_mut(), text, &raw mut error);

@@ -27,7 +27,7 @@ pub(crate) enum Found<'a> {
 pub(crate) struct RouteSet {
     tree: RouteTree,
     targets: Vec<Target>,
-    /// For the error about a second route in one place.
+    /// The patterns, for the error about a second route in one place.
     patterns: BTreeMap<usize, String>,
 }
 

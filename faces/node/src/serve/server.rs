@@ -38,7 +38,7 @@ const BETWEEN_NAPS: u64 = 16;
 const BETWEEN_TRIES: u64 = 512;
 
 /// The options of a server's start.
-pub(super) struct Options {
+pub(super) struct ServeOptions {
     pub(super) hostname: String,
     pub(super) port: u16,
     pub(super) limits: Limits,
@@ -67,10 +67,10 @@ impl Server {
     /// Binds and begins to accept. `ring` is called from another thread when [`Server::turn`] has something to do, once
     /// each time that it was [armed](Server::arm).
     pub(super) fn start(
-        options: Options,
+        options: ServeOptions,
         ring: impl Fn() + Send + 'static,
     ) -> Result<Self, String> {
-        let Options {
+        let ServeOptions {
             hostname,
             port,
             limits,

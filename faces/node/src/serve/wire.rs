@@ -43,7 +43,7 @@ pub(crate) enum Event {
 /// The amount of work left for a server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum More {
-    /// None: it waits for its clients.
+    /// No work: it waits for its clients.
     Nothing = 0,
     /// Probably some: its clients were busy just now: to look once more costs less than to be woken.
     Perhaps = 1,

@@ -1,5 +1,5 @@
-//! Whatever a script does with the functions of all modules, in either language, it takes nothing from others: a plain
-//! request to the same isolate is answered, and the server finds no fault of its own.
+//! Checks that a script, with any use of the functions of all modules, in either language, takes nothing from others: a
+//! plain request to the same isolate is answered, and the server finds no fault of its own.
 //!
 //! The scripts are those of the test of the same name in `faces/cli`. The bytes of an input are their choices; the first
 //! one chooses the language.

@@ -26,7 +26,8 @@ pub(crate) const WORDS: &[&[u8]] = &[
 /// The bytes of files that no path names.
 const SECRET: &str = "SECRET";
 
-/// When all files were changed: Sun, 06 Nov 1994 08:49:37 GMT. The dates of inputs are this one, and those around it.
+/// The time at which all files were changed: Sun, 06 Nov 1994 08:49:37 GMT. The dates of inputs are this one, and those
+/// around it.
 const MODIFIED: u64 = 784_111_777;
 const DATES: [(&str, u64); 3] = [
     ("Sun, 06 Nov 1994 08:49:36 GMT", MODIFIED - 1),

@@ -1,7 +1,9 @@
 import { app, cache, db, time } from "sampan";
 
-db.exec("CREATE TABLE IF NOT EXISTS t (name TEXT UNIQUE)");
-db.exec("CREATE TABLE IF NOT EXISTS calls (n INTEGER)");
+app.onStart(async () => {
+  await db.exec("CREATE TABLE IF NOT EXISTS t (name TEXT UNIQUE)");
+  await db.exec("CREATE TABLE IF NOT EXISTS calls (n INTEGER)");
+});
 
 const ADD = "INSERT INTO t (name) VALUES (?)";
 async function told(fn, ...args) {

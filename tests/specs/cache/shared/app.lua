@@ -1,8 +1,10 @@
 local app = require "sampan"
 local cache, db, time = app.cache, app.db, app.time
 
-db.exec("CREATE TABLE IF NOT EXISTS t (name TEXT UNIQUE)")
-db.exec("CREATE TABLE IF NOT EXISTS calls (n INTEGER)")
+app.on_start(function()
+  db.exec("CREATE TABLE IF NOT EXISTS t (name TEXT UNIQUE)")
+  db.exec("CREATE TABLE IF NOT EXISTS calls (n INTEGER)")
+end)
 
 local ADD = "INSERT INTO t (name) VALUES (?)"
 local function told(fn, ...)

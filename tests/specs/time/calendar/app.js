@@ -32,6 +32,13 @@ app.get("/parse", () => [
   time.parse("1970-01-02"), time.parse("1970-01-01T00:00:00.5Z"), time.parse("01.02.1970 03:04", "%d.%m.%Y %H:%M"),
   time.parse("02/01/70", "%d/%m/%y", berlin),
 ]);
+app.get("/format", () => {
+  const at = 1795356309;
+  return [
+    time.format(at), time.format(at, undefined, berlin), time.format(at, "%d.%m.%Y %H:%M", berlin), time.format(0.5),
+    time.parse(time.format(at, undefined, berlin)) - at,
+  ];
+});
 app.get("/http", () => [
   time.httpDate(784111777.9), time.httpDate(0), time.parse("Sun, 06 Nov 1994 08:49:37 GMT"),
   time.parse("Sunday, 06-Nov-94 08:49:37 GMT"), time.parse("Sun Nov  6 08:49:37 1994", undefined, berlin),
@@ -49,4 +56,6 @@ app.get("/faults", () => [
   fault(() => time.parse("x")), fault(() => time.parse("1970-01-02", "%d.%m.%Y")), fault(() => time.date(0, { tz: "Mars" })),
   fault(() => time.add(0, { days: 1.5 })), fault(() => time.add(0, { years: 100000 })), fault(() => time.date(1e18)),
   fault(() => time.add(0, { day: 1 })), fault(() => time.httpDate(-1)), fault(() => time.parse("Mon, 06 Nov 1994 08:49:37 GMT")),
+  fault(() => time.format(0, "%")), fault(() => time.format(1e18)),
+  fault(() => time.format(0, undefined, { zone: "UTC" })),
 ]);

@@ -35,6 +35,13 @@ app.get("/parse", function()
     time.parse("02/01/70", "%d/%m/%y", berlin),
   }
 end)
+app.get("/format", function()
+  local at = 1795356309
+  return {
+    time.format(at), time.format(at, nil, berlin), time.format(at, "%d.%m.%Y %H:%M", berlin), time.format(0.5),
+    time.parse(time.format(at, nil, berlin)) - at,
+  }
+end)
 app.get("/http", function()
   return {
     time.http_date(784111777.9), time.http_date(0), time.parse("Sun, 06 Nov 1994 08:49:37 GMT"),
@@ -51,5 +58,6 @@ app.get("/faults", function()
     fault(time.parse, "x"), fault(time.parse, "1970-01-02", "%d.%m.%Y"), fault(time.date, 0, { tz = "Mars" }),
     fault(time.add, 0, { days = 1.5 }), fault(time.add, 0, { years = 100000 }), fault(time.date, 1e18), fault(time.add, 0, { day = 1 }),
     fault(time.http_date, -1), fault(time.parse, "Mon, 06 Nov 1994 08:49:37 GMT"),
+    fault(time.format, 0, "%"), fault(time.format, 1e18), fault(time.format, 0, nil, { zone = "UTC" }),
   }
 end)

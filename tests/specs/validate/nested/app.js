@@ -16,4 +16,12 @@ app.post("/order", async (req) => {
   const { data, errors } = app.validate(await req.json(), order);
   return errors ? { errors } : { data };
 });
+// An invoice's lines, as a form names them.
+const lines = {
+  type: "list", max: 3, items: { type: "object", fields: { text: { required: true }, count: "integer" } },
+};
+app.post("/invoice", async (req) => {
+  const { data, errors } = app.validate(app.nested(await req.form()), { lines });
+  return errors ? { errors } : { data };
+});
 app.post("/numbers", async (req) => ({ count: Object.keys(app.validate(await req.json(), names).errors).length }));

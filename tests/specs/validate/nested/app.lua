@@ -14,6 +14,14 @@ app.post("/order", function(req)
   local data, errors = app.validate(req:json(), order)
   return errors and { errors = errors } or { data = data }
 end)
+-- An invoice's lines, as a form names them.
+local invoice = { lines = { type = "list", max = 3, items = {
+  type = "object", fields = { text = { required = true }, count = "integer" },
+} } }
+app.post("/invoice", function(req)
+  local data, errors = app.validate(app.nested(req:form()), invoice)
+  return errors and { errors = errors } or { data = data }
+end)
 app.post("/numbers", function(req)
   local _, errors = app.validate(req:json(), names)
   local count = 0

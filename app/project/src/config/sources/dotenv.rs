@@ -27,7 +27,7 @@ fn read(root: &Path) -> Result<Variables, String> {
 /// The file that variables are read from, beside those of the environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum EnvFile {
-    /// None: the environment has them all.
+    /// No file: the environment has them all.
     #[default]
     None,
     /// `.env` in the project's folder, where it is there. For commands that people use while they write a project.

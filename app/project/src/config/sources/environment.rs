@@ -47,7 +47,7 @@ impl Environment {
 
 /// A value of the configuration file, with the values of variables.
 pub(super) enum Filled {
-    /// Nothing was put in.
+    /// The value as it stands there: nothing was put in.
     Same(Value),
     /// The text with the values of variables.
     Text(String),

@@ -33,8 +33,8 @@ pub(crate) fn above(status: u16, Exceeded { name, max }: Exceeded) -> String {
     format!("{}: at most {max}{unit}", rules::label(status))
 }
 
-/// Why a body cannot be read any further, for the script that reads it as it comes. What the script leaves unhandled is
-/// answered as the HTTP engine would have answered it.
+/// Returns the reason why a body cannot be read any further, for the script that reads it as it comes. What the script
+/// leaves unhandled is answered as the HTTP engine would have answered it.
 pub(crate) fn unreadable(error: ReadError) -> Error {
     match error {
         ReadError::Over => request::is_over(),

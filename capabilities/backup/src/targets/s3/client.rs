@@ -53,7 +53,7 @@ impl S3Answer {
 
 /// The condition of a PUT.
 pub(super) enum Condition {
-    /// There is no such object.
+    /// No such object.
     New,
     /// The object is the one with this tag.
     Tag(String),

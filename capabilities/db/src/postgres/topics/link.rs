@@ -35,7 +35,7 @@ pub(super) struct Link<'a> {
     process: Arc<str>,
     /// The place in the order of messages up to which everything was delivered.
     place: Option<Place>,
-    /// There may be messages that were not read.
+    /// True if there may be messages that were not read.
     is_behind: bool,
     /// The fault that was reported, until there is a connection again.
     fault: Option<Error>,

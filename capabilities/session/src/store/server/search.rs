@@ -72,7 +72,7 @@ impl ServerSessions {
         Ok(count(self.0.run(&sql, &Value::List(params)).await?))
     }
 
-    /// As [`ServerSessions::remove_with`]. The thread waits.
+    /// Removes sessions as [`ServerSessions::remove_with`] does. The thread waits.
     ///
     /// # Errors
     /// As [`ServerSessions::remove_with`].
@@ -111,7 +111,7 @@ impl ServerSessions {
         Ok(found.unwrap_or_default())
     }
 
-    /// As [`ServerSessions::list_with`]. The thread waits.
+    /// Returns sessions as [`ServerSessions::list_with`] does. The thread waits.
     ///
     /// # Errors
     /// As [`ServerSessions::list_with`].

@@ -74,7 +74,7 @@ pub fn stream_ended() -> Error {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StreamState {
     Open,
-    /// Nothing more is taken; what waits is still sent.
+    /// Takes nothing more; what waits is still sent.
     Closing,
     Over,
 }

@@ -23,7 +23,7 @@ pub enum FetchFault {
     Answer,
     /// The answer is larger than allowed.
     TooLarge,
-    /// There were too many redirects, or one that cannot be followed.
+    /// Too many redirects, or one that cannot be followed.
     Redirect,
     /// The compressed body is damaged.
     Coding,

@@ -14,7 +14,7 @@ pub enum KeptField {
     Value(Value),
     /// A value that is made anew for each script that asks.
     Live(Rc<dyn Fn(&Context) -> Value>),
-    /// As `Live`, of what is read before each event.
+    /// A value like that of `Live`, of what is read before each event.
     Read {
         /// Makes the value.
         make: Rc<dyn Fn(&Context) -> Value>,

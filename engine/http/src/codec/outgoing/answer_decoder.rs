@@ -20,7 +20,7 @@ pub enum AnswerEvent {
     Interim(u16),
     /// The head of the final answer. It stays readable until [`AnswerDecoder::take_rest`].
     Head,
-    /// Nothing further can be read from this connection.
+    /// A fault, after which nothing further can be read from this connection.
     Fault(Fault),
 }
 

@@ -5,7 +5,7 @@ use crate::codec::fields::{is_field_value, is_token};
 /// The length of a body according to the head of its request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SentBody {
-    /// There is no body, and nothing is said of it.
+    /// No body, and no word about one.
     None,
     /// `Content-Length`.
     Bytes(u64),

@@ -317,7 +317,7 @@ impl<S: Socket> Connection<S> {
         self.tell_stream("shutdown_millis_max", max);
     }
 
-    /// When what is being waited for here counts as too late.
+    /// Returns the time at which what is being waited for here counts as too late.
     pub(super) fn work_by(&self) -> u64 {
         // A handler that waits for its client's bytes has the time that those have.
         let running = self.running.as_ref().filter(|_| !self.awaits_body());

@@ -10,7 +10,7 @@ use crate::driver::runtime::Socket;
 /// The effect of a deadline.
 pub(super) enum Expired {
     Nothing,
-    /// There is something to send now.
+    /// Something to send now.
     Answered,
     Gone,
 }

@@ -26,7 +26,7 @@ use crate::upgrade::{Io, Takeover, Upgraded};
 /// A connection that was taken over.
 pub(super) struct Taken {
     future: LocalFuture<()>,
-    /// When the future is to be polled, whatever else happens.
+    /// The time at which the future is to be polled, whatever else happens.
     wake_at: Rc<Cell<u64>>,
     departure: Rc<Departure>,
 }

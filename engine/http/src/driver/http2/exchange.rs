@@ -88,11 +88,11 @@ pub(super) struct Exchange {
     /// The status of the answer, once that has begun.
     pub(super) status: u16,
     pub(super) sent: Rc<Sent>,
-    /// When the handler, the ticket or the next chunk is too late.
+    /// The time at which the handler, the ticket or the next chunk is too late.
     pub(super) by: u64,
-    /// When the stream of the answer wants to be polled though nothing has woken it.
+    /// The time at which the stream of the answer wants to be polled though nothing has woken it.
     pub(super) poll_at: u64,
-    /// When the client must have taken something, and how much it had taken when that was set.
+    /// The time by which the client must have taken something, and how much it had taken when that was set.
     pub(super) write_by: u64,
     pub(super) taken_before: u64,
 }

@@ -34,7 +34,8 @@ impl Exchange {
         self.work_by().min(self.write_by).min(self.wanted_at())
     }
 
-    /// When the stream of the answer wants to be polled; never while its client has too much to read.
+    /// Returns the time at which the stream of the answer wants to be polled; never while its client has too much to
+    /// read.
     fn wanted_at(&self) -> u64 {
         match &self.state {
             ExchangeState::Streaming(_) if self.sent.pending() < AHEAD_BYTES => self.poll_at,
@@ -42,7 +43,7 @@ impl Exchange {
         }
     }
 
-    /// When what is being waited for here counts as too late.
+    /// Returns the time at which what is being waited for here counts as too late.
     fn work_by(&self) -> u64 {
         let incoming = self.incoming.as_ref();
         match &self.state {

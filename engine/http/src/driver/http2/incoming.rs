@@ -22,7 +22,7 @@ pub(super) struct Incoming {
     pub(super) owes_continue: bool,
     bytes_max: usize,
     bytes: usize,
-    /// When the next progress is due, and the time for it while that does not run.
+    /// The time at which the next progress is due, and the time left for it while that does not run.
     by: u64,
     idle_left: u64,
     progress_bytes: usize,
@@ -59,7 +59,7 @@ impl Incoming {
         self.by = NEVER;
     }
 
-    /// When the client is too late.
+    /// Returns the time at which the client is too late.
     pub(super) fn deadline(&self) -> u64 {
         self.by
     }

@@ -91,7 +91,7 @@ pub(super) struct Http2<S: Socket> {
     departure: Departure,
     /// The connection ends as soon as the frames that say so are sent.
     is_closing: bool,
-    /// Nothing is received any more. Set to whether answers were cut.
+    /// Set once nothing is received any more, to whether answers were cut.
     was_cut: Option<bool>,
     /// Kept for the keys of streams that are to be polled.
     keys: Vec<usize>,

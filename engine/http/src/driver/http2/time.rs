@@ -14,14 +14,14 @@ const DRAIN_MILLIS_MAX: u64 = 50;
 const COUNTED_MILLIS: u64 = 1000;
 
 pub(super) struct Times {
-    /// When the connection ends if no request is under way.
+    /// The time at which the connection ends if no request is under way.
     idle_by: u64,
-    /// When the header block that has begun must be whole.
+    /// The time by which the header block that has begun must be whole.
     block_by: u64,
-    /// When the socket must have taken something, and how much it had taken when that was set.
+    /// The time by which the socket must have taken something, and how much it had taken when that was set.
     write_by: u64,
     taken_before: u64,
-    /// When the frames are counted anew.
+    /// The time at which the frames are counted anew.
     counted_until: u64,
 }
 

@@ -28,7 +28,7 @@ const AHEAD_BYTES: usize = 64 * 1024;
 /// The part of a tunnel that its stream sees.
 pub(super) struct Tunnel {
     future: LocalFuture<()>,
-    /// When the future is to be polled, whatever else happens.
+    /// The time at which the future is to be polled, whatever else happens.
     wake_at: Rc<Cell<u64>>,
     departure: Rc<Departure>,
     /// The end has been told.

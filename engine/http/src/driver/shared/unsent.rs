@@ -32,7 +32,7 @@ pub struct ClientBytes {
 
 #[derive(Default)]
 struct Counts {
-    connections: Slab<Waiting>,
+    connections: Slab<UnsentConnection>,
     bytes: usize,
     clients: HashMap<IpAddr, usize>,
     closed: u64,
@@ -47,10 +47,10 @@ impl std::fmt::Debug for Counts {
 }
 
 /// A connection whose client has bytes to read.
-struct Waiting {
+struct UnsentConnection {
     peer: Peer,
     bytes: usize,
-    /// When its client last took bytes, on the process clock.
+    /// The time at which its client last took bytes, on the process clock.
     moved_millis: u64,
     socket: SharedSocket,
 }
@@ -101,7 +101,8 @@ impl Counts {
 
     /// Closes the slowest connection of a client, or of all.
     fn close_slowest(&mut self, client: Option<IpAddr>, now: u64) -> Option<ClosedUnread> {
-        let of_client = |waiting: &Waiting| client.is_none() || waiting.peer.ip() == client;
+        let of_client =
+            |waiting: &UnsentConnection| client.is_none() || waiting.peer.ip() == client;
         let (key, slowest) = self
             .connections
             .iter()
@@ -138,7 +139,7 @@ impl UnsentPart {
         peer: Peer,
         socket: SharedSocket,
     ) -> UnsentPart {
-        let key = of.lock().connections.insert(Waiting {
+        let key = of.lock().connections.insert(UnsentConnection {
             peer,
             bytes: 0,
             moved_millis: 0,

@@ -294,7 +294,7 @@ impl<S: Socket> Transport<S> {
 pub(super) struct RestingSession(Box<TlsSession>);
 
 impl RestingSession {
-    /// As [`TlsSession::info`].
+    /// Returns the facts that the handshake has settled.
     pub(super) fn info(&self) -> TlsInfo {
         self.0.info()
     }

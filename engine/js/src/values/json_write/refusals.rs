@@ -12,7 +12,7 @@ use sampan_js_contract::refused::{self, Refused};
 /// Returns the name and advice for an object that `JSON.stringify` would write as `{}`, which is hardly ever meant.
 #[cold]
 pub(super) fn refused(cx: Cx<'_>, value: RawValue<'_>) -> Result<Option<Refused>, Thrown> {
-    // SAFETY: looks at a live value.
+    // SAFETY: something else holds the value for the lifetime of the `RawValue`; these only read its class.
     let (is_map, is_set, is_error) = unsafe {
         (
             qjs::JS_IsMap(value.js()),

@@ -137,7 +137,7 @@ impl MemberNames {
     /// Releases the atoms; to be called before the context goes.
     pub(crate) fn clear(&self, cx: Cx<'_>) {
         for (atom, _) in self.0.borrow_mut().iter_mut().filter_map(Option::take) {
-            // SAFETY: the atom was kept alive.
+            // SAFETY: `write_new` took a reference of each atom, which leaves the table and is freed once.
             unsafe { qjs::JS_FreeAtom(cx.raw(), atom) };
         }
     }

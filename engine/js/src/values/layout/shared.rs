@@ -24,7 +24,7 @@ pub(crate) struct SharedShape {
     shape: Shape,
     /// The number of names.
     count: usize,
-    /// As large as the array of values of an object that QuickJS made: it may use all of that later.
+    /// The size of the array of values in an object that QuickJS made: it may use all of that later.
     room_bytes: usize,
     /// The shape of objects without properties, kept by `_empty`.
     empty_shape: Shape,
@@ -225,7 +225,7 @@ mod tests {
         let layout = places().objects.expect("a layout");
         let shared = SharedShape::new(cx, layout, prototype, &atoms).expect("memory");
         for atom in atoms {
-            // SAFETY: the name is owned.
+            // SAFETY: `cx.atom` gave this test a reference of each name, which is freed once.
             unsafe { qjs::JS_FreeAtom(cx.raw(), atom) };
         }
         shared

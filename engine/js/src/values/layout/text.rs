@@ -178,12 +178,12 @@ mod tests {
             // The bytes in front are not ASCII.
             let mut text = vec![0xff; 8 + length];
             text[8..].fill(b'a');
-            // SAFETY: there are eight bytes in front.
+            // SAFETY: the slice begins behind eight bytes of `text`, which may be read.
             assert!(unsafe { is_ascii(&text[8..]) }, "{length}");
             for at in 0..length {
                 let mut other = vec![b'a'; 8 + length];
                 other[8 + at] = 0x80;
-                // SAFETY: there are eight bytes in front.
+                // SAFETY: the slice begins behind eight bytes of `other`, which may be read.
                 assert!(!unsafe { is_ascii(&other[8..]) }, "{at} of {length}");
             }
         }

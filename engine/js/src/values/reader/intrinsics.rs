@@ -101,7 +101,7 @@ impl Intrinsics {
 
     /// Returns the part of its buffer that a view shows. An exception if its buffer is gone.
     pub(crate) fn view(&self, cx: Cx<'_>, view: RawValue<'_>) -> Result<View, Thrown> {
-        // SAFETY: looks at a live value.
+        // SAFETY: something else holds the value for the lifetime of the `RawValue`; this only reads its class.
         let getters = match unsafe { qjs::JS_IsDataView(view.js()) } {
             true => &self.data_view,
             false => &self.typed_array,

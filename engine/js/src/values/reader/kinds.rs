@@ -83,7 +83,7 @@ fn object(cx: Cx<'_>, value: RawValue<'_>) -> Kind {
     if is_promise(value) {
         return Kind::Other("promise");
     }
-    // SAFETY: looks at a live value.
+    // SAFETY: something else holds the value for the lifetime of the `RawValue`; this only reads its class.
     if unsafe { qjs::JS_IsSet(value.js()) } {
         return Kind::Other("Set");
     }
@@ -106,7 +106,7 @@ pub(super) fn is_list(cx: Cx<'_>, value: RawValue<'_>) -> bool {
     }
     let mut at = cx.dup(value);
     for _ in 0..PROXIES_MAX {
-        // SAFETY: looks at a live value.
+        // SAFETY: `at` owns a reference of the value, and this only reads its class.
         if !unsafe { qjs::JS_IsProxy(at.js()) } {
             break;
         }
@@ -126,6 +126,6 @@ pub(super) fn is_list(cx: Cx<'_>, value: RawValue<'_>) -> bool {
 /// Reports whether a value is a `Map`.
 #[inline]
 pub(super) fn is_map(value: RawValue<'_>) -> bool {
-    // SAFETY: looks at a live value.
+    // SAFETY: something else holds the value for the lifetime of the `RawValue`; this only reads its class.
     unsafe { qjs::JS_IsMap(value.js()) }
 }

@@ -26,8 +26,8 @@ pub(crate) struct SpareValues(Cell<Vec<qjs::JSValue>>);
 /// The values of handles, by their numbers.
 pub(super) struct HandleList<'a> {
     cx: Cx<'a>,
-    /// Only looked at within this file. A reference to it ends before anything is called that could come back here:
-    /// nothing frees a value or runs script while there is one.
+    /// The values, which only this file looks at. A reference to the list ends before anything is called that could
+    /// come back here: nothing frees a value or runs script while there is one.
     values: UnsafeCell<Vec<qjs::JSValue>>,
     /// The number of the first handles that are references of our own.
     owned: Cell<usize>,
@@ -58,8 +58,9 @@ impl<'a> HandleList<'a> {
     /// own before ([`Self::own_all`]).
     #[inline]
     pub(super) unsafe fn get(&self, it: Handle) -> RawValue<'_> {
-        // SAFETY: the reference ends here (see `values`). The value is alive: it is our own, or no script has run since
-        // it was found. The caller promises to look at it for so long only.
+        // SAFETY: the reference into the list ends in this block, which runs no script and frees no value. The value is
+        // alive: it is our own, or no script has run since it was found. The caller promises to look at it for so long
+        // only.
         unsafe {
             let values = &*self.values.get();
             let value = values.get(it.number());
@@ -69,13 +70,13 @@ impl<'a> HandleList<'a> {
 
     #[inline]
     pub(super) fn len(&self) -> usize {
-        // SAFETY: the reference ends here (see `values`).
+        // SAFETY: no reference into the list outlives a method of this type, and this one ends here.
         unsafe { (*self.values.get()).len() }
     }
 
     /// Makes room for more values.
     pub(super) fn reserve(&self) {
-        // SAFETY: the reference ends here (see `values`).
+        // SAFETY: no reference into the list outlives a method of this type, and making room runs no script.
         unsafe { (*self.values.get()).reserve(VALUES_AT_ONCE) }
     }
 
@@ -91,8 +92,8 @@ impl<'a> HandleList<'a> {
         it: Handle,
         find: impl FnOnce(RawValue<'_>) -> Option<qjs::JSValue>,
     ) -> Option<Handle> {
-        // SAFETY: the reference ends in this function, which runs no script (see `values`). The value is alive: it is
-        // our own, or no script has run since it was found.
+        // SAFETY: the reference into the list ends in this block, which runs no script and frees no value. The value is
+        // alive: it is our own, or no script has run since it was found.
         let value = unsafe {
             let values = &*self.values.get();
             RawValue::from_js(*values.get(it.number())?)
@@ -113,13 +114,14 @@ impl<'a> HandleList<'a> {
     /// The value must stay alive until script runs or its handle is released.
     #[inline(always)]
     pub(super) unsafe fn push_borrowed(&self, value: qjs::JSValue) -> bool {
-        // SAFETY: the reference ends in this function, which runs no script (see `values`).
+        // SAFETY: no other reference into the list is there: none outlives a method of this type. This one ends in this
+        // method, which runs no script and frees no value.
         let values = unsafe { &mut *self.values.get() };
         let end = values.len();
         if end == values.capacity() {
             return false;
         }
-        // SAFETY: there is room for it.
+        // SAFETY: `end` is less than the capacity, so the place lies in the list's memory; it counts once written.
         unsafe {
             values.as_mut_ptr().add(end).write(value);
             values.set_len(end + 1);
@@ -136,7 +138,8 @@ impl<'a> HandleList<'a> {
     /// A handle for a value, which may be nothing.
     pub(super) fn add(&self, value: Val) -> Handle {
         self.own_all();
-        // SAFETY: the reference ends in this function, which runs no script (see `values`).
+        // SAFETY: no other reference into the list is there: none outlives a method of this type. This one ends in this
+        // method, which runs no script and frees no value from here on.
         let values = unsafe { &mut *self.values.get() };
         values.push(value.into_raw());
         self.owned.set(values.len());
@@ -154,7 +157,8 @@ impl<'a> HandleList<'a> {
     /// Makes every value one of our own, so that it stays alive whatever script does.
     #[inline]
     pub(super) fn own_all(&self) {
-        // SAFETY: the reference ends in this function, which runs no script (see `values`).
+        // SAFETY: no reference into the list outlives a method of this type. While this one is there, references are
+        // only added to values: no script runs, and no value is freed.
         let values = unsafe { &*self.values.get() };
         for value in &values[self.owned.get()..] {
             // SAFETY: no script has run since the value was found.
@@ -180,7 +184,8 @@ impl<'a> HandleList<'a> {
     pub(super) fn release(&self, count: usize) {
         let rest = count.max(self.floor.get());
         let owned = self.owned.get();
-        // SAFETY: the reference ends here (see `values`).
+        // SAFETY: no reference into the list outlives a method of this type, and this one ends before a value is freed.
+        // The values that are forgotten are not our own, and have no destructor.
         unsafe { (*self.values.get()).truncate(rest.max(owned)) };
         if rest < owned {
             self.free_to(rest);
@@ -190,7 +195,8 @@ impl<'a> HandleList<'a> {
     /// Frees values from the end, all of which are owned.
     fn free_to(&self, rest: usize) {
         while self.owned.get() > rest {
-            // SAFETY: the reference ends here, before the value is freed (see `values`).
+            // SAFETY: no reference into the list outlives a method of this type, and this one ends before the value is
+            // freed, which may run script.
             let last = unsafe { (*self.values.get()).pop() };
             self.owned.set(self.len());
             // SAFETY: the list has owned the reference, which it has given away.

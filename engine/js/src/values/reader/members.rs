@@ -37,7 +37,7 @@ impl JsReader<'_> {
             let Some(row) = self.object_in(layout, list, at) else {
                 break;
             };
-            // SAFETY: the value is an object.
+            // SAFETY: `object_in` has found an object, which its list keeps alive until script runs.
             let shape = unsafe { layout.shape(row) };
             if known.shape != shape {
                 known.shape = shape;

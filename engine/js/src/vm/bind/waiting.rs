@@ -41,7 +41,7 @@ pub(super) fn unfinished(cx: Cx<'_>, value: &Val) -> Result<Option<&'static str>
 /// The error of the bracket stands for a promise that is rejected already. One that is rejected later is logged as any
 /// other.
 fn silence_rejection(cx: Cx<'_>, promise: RawValue<'_>) {
-    // SAFETY: the promise is alive.
+    // SAFETY: something else holds the promise for the lifetime of the `RawValue`; this only reads its state.
     let state = unsafe { qjs::JS_PromiseState(cx.raw(), promise.js()) };
     if state == qjs::JSPromiseStateEnum_JS_PROMISE_REJECTED {
         cx.core().handled(cx, promise);

@@ -239,7 +239,7 @@ impl Core {
 
     /// Takes a promise whose rejection the engine handles itself off the list.
     pub(crate) fn handled(&self, cx: Cx<'_>, promise: RawValue<'_>) {
-        // SAFETY: the promise is alive.
+        // SAFETY: something else holds the promise for the lifetime of the `RawValue`, and this only sets its flag.
         unsafe { qjs::JS_PromiseMarkAsHandled(cx.raw(), promise.js()) };
         let mut rejections = self.rejections.borrow_mut();
         if !rejections.is_empty() {

@@ -95,7 +95,8 @@ fn find_counter(probe: &Probe) -> Option<usize> {
     };
     let asked = Cell::new(0_u32);
     let opaque = (&raw const asked).cast_mut().cast::<c_void>();
-    // SAFETY: the runtime is alive, and `asked` lives until the handler is taken away below.
+    // SAFETY: the context keeps its runtime alive. `asked`, to which `opaque` points, lives until this function ends,
+    // which takes the handler away before.
     unsafe { qjs::JS_SetInterruptHandler(cx.runtime(), Some(count), opaque) };
     call();
     let before = asked.get();
@@ -103,7 +104,7 @@ fn find_counter(probe: &Probe) -> Option<usize> {
     let is_written = unsafe { probe.write_int(start + distance, 1) };
     call();
     let after = asked.get();
-    // SAFETY: the runtime is alive.
+    // SAFETY: the context keeps its runtime alive; without a handler no data is needed.
     unsafe { qjs::JS_SetInterruptHandler(cx.runtime(), None, null_mut()) };
     (is_written && before == 0 && after == 1).then_some(distance)
 }

@@ -33,14 +33,14 @@ impl<'a> Cx<'a> {
     /// The runtime.
     #[inline]
     pub(crate) fn runtime(self) -> *mut qjs::JSRuntime {
-        // SAFETY: the context is alive.
+        // SAFETY: a `Cx` is there only while its context is alive; this reads a pointer of it.
         unsafe { qjs::JS_GetRuntime(self.raw) }
     }
 
     /// Reports whether a job waits to be run.
     #[inline]
     pub(crate) fn has_jobs(self) -> bool {
-        // SAFETY: the runtime is alive.
+        // SAFETY: a `Cx` is there only while its context is alive, which keeps its runtime alive.
         unsafe { qjs::JS_IsJobPending(self.runtime()) }
     }
 
@@ -131,6 +131,12 @@ impl<'a> Cx<'a> {
                 }
             })
         }
+    }
+
+    /// A `Date`, by its milliseconds since 1970; an invalid one beyond the range of dates.
+    pub(crate) fn date(self, millis: f64) -> Result<Val, Thrown> {
+        // SAFETY: the context is alive. The reference that comes back is owned.
+        unsafe { self.check(qjs::JS_NewDate(self.raw, millis)) }
     }
 
     /// `{}`.
@@ -282,7 +288,7 @@ impl<'a> Cx<'a> {
     /// Reports whether a value can be called.
     #[inline]
     pub(crate) fn is_function(self, value: RawValue<'_>) -> bool {
-        // SAFETY: the value is alive.
+        // SAFETY: something else holds the value for the lifetime of the `RawValue`; this only reads its class.
         unsafe { qjs::JS_IsFunction(self.raw, value.js()) }
     }
 
@@ -305,14 +311,15 @@ impl<'a> Cx<'a> {
             return Err(Thrown);
         }
         let mut length = 0_usize;
-        // SAFETY: the value is alive; the text is released below, after its last use.
+        // SAFETY: something else holds the value, and `length` is a local variable. The text that comes back is freed
+        // once, after its last use.
         let text = unsafe { qjs::JS_ToCStringLen(self.raw, (&raw mut length).cast(), value.js()) };
         if text.is_null() {
             return Err(Thrown);
         }
-        // SAFETY: QuickJS returned `length` bytes.
+        // SAFETY: QuickJS returned `length` bytes at `text`, which stay until `JS_FreeCString`.
         let result = each(unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) });
-        // SAFETY: `text` came from `JS_ToCStringLen`.
+        // SAFETY: `text` came from `JS_ToCStringLen`, is not null, and is not used afterwards.
         unsafe { qjs::JS_FreeCString(self.raw, text) };
         Ok(result)
     }

@@ -32,7 +32,7 @@ impl<'a> RawValue<'a> {
     }
 }
 
-// SAFETY: `undefined` has no reference count.
+// SAFETY: `undefined` lies in the value itself and has no reference count, so it is valid for ever.
 pub(crate) const UNDEFINED: RawValue<'static> = unsafe { RawValue::from_js(qjs::JS_UNDEFINED) };
-// SAFETY: `null` has no reference count.
+// SAFETY: `null` lies in the value itself and has no reference count, so it is valid for ever.
 pub(crate) const NULL: RawValue<'static> = unsafe { RawValue::from_js(qjs::JS_NULL) };

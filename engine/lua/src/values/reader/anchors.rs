@@ -94,7 +94,8 @@ impl Drop for LuaReader<'_> {
 impl Core {
     /// To be called before script runs inside of a row.
     pub(crate) fn anchor_handles(&self) -> Result<(), Error> {
-        // SAFETY: a reader takes itself out when it goes.
+        // SAFETY: the pointer is null, or that of the innermost reader: it takes its pointer out when it is dropped, so
+        // the reader is alive.
         match unsafe { self.reader_tools.innermost.get().as_ref() } {
             Some(reader) => reader.anchor(),
             None => Ok(()),
@@ -168,7 +169,8 @@ struct NameCall<'a> {
 
 /// Under protection: makes the string of a name and keeps it.
 unsafe extern "C-unwind" fn make_name(state: State) -> c_int {
-    // SAFETY: `learn` passed its call.
+    // SAFETY: `learn` passed a `NameCall`, which lives until the protected call has returned. Nothing on this frame has
+    // a destructor that an error would skip.
     unsafe {
         let call = data::<NameCall<'_>>(state);
         let tools = &call.reader.core.reader_tools;

@@ -18,20 +18,20 @@ impl SlotList {
     }
 
     pub(super) fn len(&self) -> usize {
-        // SAFETY: no other reference to the list is there, as the type says.
+        // SAFETY: no other reference into the list is there: each ends in its method, which calls nothing else.
         unsafe { (*self.0.get()).len() }
     }
 
     /// The slot at a place; nil beyond the end.
     #[inline]
     pub(super) fn get(&self, at: usize) -> StackSlot {
-        // SAFETY: no other reference to the list is there, as the type says.
+        // SAFETY: no other reference into the list is there: each ends in its method, which calls nothing else.
         let slots = unsafe { &*self.0.get() };
         slots.get(at).copied().unwrap_or(StackSlot::NIL)
     }
 
     pub(super) fn set(&self, at: usize, slot: StackSlot) {
-        // SAFETY: no other reference to the list is there, as the type says.
+        // SAFETY: no other reference into the list is there: each ends in its method, which calls nothing else.
         let slots = unsafe { &mut *self.0.get() };
         if slots.len() <= at {
             slots.resize(at + 1, StackSlot::NIL);
@@ -41,19 +41,19 @@ impl SlotList {
 
     #[inline]
     pub(super) fn push(&self, slot: StackSlot) -> usize {
-        // SAFETY: no other reference to the list is there, as the type says.
+        // SAFETY: no other reference into the list is there: each ends in its method, which calls nothing else.
         let slots = unsafe { &mut *self.0.get() };
         slots.push(slot);
         slots.len() - 1
     }
 
     pub(super) fn extend(&self, added: &[StackSlot]) {
-        // SAFETY: no other reference to the list is there, as the type says.
+        // SAFETY: no other reference into the list is there: each ends in its method, which calls nothing else.
         unsafe { (*self.0.get()).extend_from_slice(added) };
     }
 
     pub(super) fn truncate(&self, count: usize) {
-        // SAFETY: no other reference to the list is there, as the type says.
+        // SAFETY: no other reference into the list is there: each ends in its method, which calls nothing else.
         unsafe { (*self.0.get()).truncate(count) };
     }
 }
@@ -100,7 +100,7 @@ pub(crate) struct ReaderTools {
 impl ReaderTools {
     /// Puts the tools into the registry. Under protection, once.
     pub(crate) unsafe fn install(&self, state: State) {
-        // SAFETY: under protection; no destructors.
+        // SAFETY: the caller runs under protection, and an error skips no destructor: this frame has none.
         unsafe {
             for (reference, room) in [
                 (&self.exchange, 2),

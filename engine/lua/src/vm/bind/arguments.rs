@@ -76,7 +76,7 @@ unsafe fn read_arguments(state: State, row: BoundRow) -> Result<Args, Error> {
     } else {
         None
     };
-    // SAFETY: reads the height of the stack.
+    // SAFETY: reads the height of the stack of the C function that runs, which changes nothing.
     let given = (unsafe { lua_gettop(state) } as usize).saturating_sub(before);
     if given > function.params.len() && function.declares() {
         let first = before + function.params.len() + 1;

@@ -14,7 +14,8 @@ pub(super) const OF_REQUESTS: usize = 1 << 20;
 
 /// The row that the running C function stands for.
 pub(crate) unsafe fn row(state: State) -> BoundRow {
-    // SAFETY: the upvalues were set by `push_row`.
+    // SAFETY: the C function that runs was made by `push_row`, which gave it two numbers as upvalues. Reading them
+    // raises nothing.
     unsafe {
         numbered(
             lua_tonumber(state, lua_upvalueindex(1)) as usize,

@@ -16,7 +16,7 @@ pub(crate) const CANNOT_WAIT: &CStr =
     c"cannot wait here: not while a file loads (app.on_start may wait), and not inside a function that is called back, \
      as by table.sort or string.gsub";
 
-/// Why the running coroutine cannot wait, if it cannot.
+/// Returns the reason why the running coroutine cannot wait; `None` if it can.
 pub(crate) unsafe fn cannot_wait(state: State) -> Option<String> {
     let core = current();
     if let Some(open) = core.brackets.borrow().last() {
@@ -38,7 +38,7 @@ pub(crate) unsafe fn cannot_wait(state: State) -> Option<String> {
 /// Reports whether the running coroutine can wait.
 pub(crate) unsafe fn can_wait(state: State) -> bool {
     let core = current();
-    // SAFETY: asks about a running coroutine.
+    // SAFETY: the caller passes the state of the coroutine that runs, and this only looks at it.
     core.brackets.borrow().is_empty()
         && unsafe { lua_isyieldable(state) } != 0
         && core.is_loaded.get()

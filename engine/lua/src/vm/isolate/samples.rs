@@ -82,7 +82,7 @@ pub(crate) fn install(core: &Core) {
 /// The state must be alive, on this thread, and nothing may run in it.
 pub(crate) unsafe fn release(state: State) {
     if OWN.get() == state {
-        // SAFETY: the caller promises what `stop` asks.
+        // SAFETY: the caller promises that the state is alive, that this is its thread, and that nothing runs in it.
         unsafe { stop(state) };
     }
 }

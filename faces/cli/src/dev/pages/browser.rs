@@ -34,7 +34,7 @@ struct PageState {
     version: u64,
     /// Counts changes of style sheets.
     css: u64,
-    /// Why the project as it is on disk does not load: a page.
+    /// The page that says why the project as it is on disk does not load.
     fault: Option<String>,
     /// Ends all connections: the server ends.
     is_over: bool,
@@ -76,7 +76,7 @@ impl Browsers {
         });
     }
 
-    /// Only style sheets are others.
+    /// Tells that only style sheets are others.
     pub(in crate::dev) fn restyle(&self) {
         self.0.send_modify(|state| state.css += 1);
     }

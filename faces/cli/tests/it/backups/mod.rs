@@ -39,7 +39,7 @@ struct BackupScene {
     url: String,
     /// The number of the next request.
     next: u64,
-    /// For each request that was answered, the time after its answer.
+    /// The time after its answer, for each request that was answered.
     answered: Vec<u64>,
 }
 
@@ -108,7 +108,7 @@ impl BackupScene {
         self.try_restore(more).expect("restored")
     }
 
-    /// As [`BackupScene::restore`], or what the command says.
+    /// Does what [`BackupScene::restore`] does, or returns what the command says.
     fn try_restore(&self, more: &[&str]) -> Result<(u64, u64), String> {
         let to = self.scratch.path().join("restored.db");
         let to = to.display().to_string();

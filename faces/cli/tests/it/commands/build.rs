@@ -602,7 +602,7 @@ fn wrong_words_are_refused() {
     assert!(!Path::new(&out).exists());
 }
 
-/// Only an earlier build is replaced unasked, and a file of the project never.
+/// Replaces only an earlier build unasked, and a file of the project never.
 #[test]
 fn other_files_are_not_overwritten() {
     let scratch = project();

@@ -251,15 +251,15 @@ fn errors_are_told_with_their_places() {
     told(
         &[hello, first, second],
         &[
-            "error: templates/a.html:1: ",
-            "error: templates/b.html:2: ",
+            "error: templates/a.html:1:7: ",
+            "error: templates/b.html:2:9: ",
             "2 errors",
         ],
     );
     let missing = ("templates/a.html", "{% include \"none.html\" %}");
     told(
         &[hello, missing],
-        &["error: templates/a.html:1: ", "none.html"],
+        &["error: templates/a.html:1:12: ", "none.html"],
     );
     told(
         &[hello, ("locales/en.toml", "a = \n")],
@@ -298,8 +298,7 @@ fn texts_and_functions_that_are_not_there_are_told() {
     assert!(out.contains("there is no locales/de.toml"), "{out}");
     let folder = project(&[("app.lua", hello), ("templates/a.html", "\n{{ rnge(3) }}")]);
     let (status, out) = said("check", &folder, &[]);
-    let told =
-        "templates/a.html:2: unknown function: there is no function rnge; did you mean \"range\"?";
+    let told = "templates/a.html:2:4: unknown function: there is no function rnge; did you mean \"range\"?";
     assert!(status == 1 && out.contains(told), "{out}");
 }
 
@@ -316,10 +315,10 @@ fn all_names_that_templates_misspell_are_told() {
     let (status, out) = said("check", &folder, &[]);
     assert_eq!(status, 1, "{out}");
     for told in [
-        "error: templates/a.html:1: unknown function: there is no function rnge",
-        "error: templates/a.html:2: unknown filter: ",
-        "error: templates/a.html:3: template not found: ",
-        "error: templates/b.html:1: unknown test: ",
+        "error: templates/a.html:1:4: unknown function: there is no function rnge",
+        "error: templates/a.html:2:8: unknown filter: ",
+        "error: templates/a.html:3:12: template not found: ",
+        "error: templates/b.html:1:9: unknown test: ",
     ] {
         assert_eq!(out.matches(told).count(), 1, "{told}: {out}");
     }
@@ -501,11 +500,11 @@ fn filters_without_an_argument_that_they_need_are_told() {
     let (status, out) = said("check", &folder, &[]);
     assert_eq!(status, 1, "{out}");
     for told in [
-        "error: templates/a.html:1: missing argument: the filter replace needs \"new\"; it takes 3 arguments: old, \
+        "error: templates/a.html:1:8: missing argument: the filter replace needs \"new\"; it takes 3 arguments: old, \
          new, count\n",
-        "error: templates/a.html:2: missing argument: the filter batch needs \"linecount\"",
-        "error: templates/a.html:3: missing argument: the filter map needs the name of a filter, or attribute=...\n",
-        "error: templates/a.html:4: missing argument: the filter selectattr needs the name of an attribute\n",
+        "error: templates/a.html:2:8: missing argument: the filter batch needs \"linecount\"",
+        "error: templates/a.html:3:8: missing argument: the filter map needs the name of a filter, or attribute=...\n",
+        "error: templates/a.html:4:8: missing argument: the filter selectattr needs the name of an attribute\n",
         "4 errors, 0 warnings",
     ] {
         assert!(out.contains(told), "{told:?} is not in:\n{out}");

@@ -552,7 +552,7 @@ fn an_interrupted_run_leaves_nothing() {
     assert!(!folder.path().join("data.db").exists());
 }
 
-/// As somebody who may read the project, but not write in it.
+/// Runs as a user who may read the project, but not write in it.
 #[test]
 fn a_project_that_may_not_be_written_is_tested_and_checked() {
     const NOBODY: u32 = 65_534;

@@ -37,7 +37,7 @@ pub(crate) enum Reply {
     Line(&'static str),
     /// The connection is closed.
     Close,
-    /// Nothing, until the client leaves.
+    /// No answer, until the client leaves.
     Silence,
 }
 

@@ -12,6 +12,19 @@ const LUA: &str = r#"
 local app = require "sampan"
 local cache, db = app.cache, app.db
 
+app.post("/batch", function()
+  db.batch(function() cache.set("k", "batched") end)
+  return "kept"
+end)
+app.post("/expire", function()
+  for _ = 1, 10 do
+    db.batch(function()
+      for i = 1, 100 do cache.set("e" .. i, 1, { ttl = 0.001 }) end
+    end)
+  end
+  app.time.sleep(0.02)
+  return cache.get("e1") or "none"
+end)
 app.post("/set", function() cache.set("k", "set") return "kept" end)
 app.post("/get", function() return cache.get("k") or "none" end)
 app.post("/add", function() return tostring(cache.incr("n")) end)
@@ -39,6 +52,19 @@ end)
 const JS: &str = r#"
 import { app, cache, db, time } from "sampan";
 
+app.post("/batch", async () => {
+  await db.batch(() => { cache.set("k", "batched"); });
+  return "kept";
+});
+app.post("/expire", async () => {
+  for (let batch = 0; batch < 10; batch += 1) {
+    await db.batch(() => {
+      for (let i = 1; i <= 100; i += 1) cache.set(`e${i}`, 1, { ttl: 0.001 });
+    });
+  }
+  await time.sleep(0.02);
+  return (await cache.get("e1")) ?? "none";
+});
 app.post("/set", async () => { await cache.set("k", "set"); return "kept"; });
 app.post("/get", async () => (await cache.get("k")) ?? "none");
 app.post("/add", async () => String(await cache.incr("n")));
@@ -80,13 +106,20 @@ fn post(address: SocketAddr, path: &str) -> String {
 #[test]
 fn processes_share_a_cache() {
     for (server, file, scratch) in each_app([("app.lua", LUA), ("app.js", JS)], project) {
-        let settings = "[cache]\nshared = true\n[limits]\nhandler_millis_max = 600000\n";
+        let settings = "[cache]\nshared = true\nbytes_max = \"1 MiB\"\n[limits]\nhandler_millis_max = 600000\n";
         std::fs::write(scratch.path().join("sampan.toml"), settings).expect("a file");
         let database = server.database();
         let url = server.url(&database);
         let all = [(); 2].map(|()| start(&scratch, file, &url));
         let [one, other] = [all[0].address, all[1].address];
         assert_eq!(post(other, "/get"), "none", "{file}");
+        // A batch cannot make the table.
+        assert_eq!(post(one, "/batch"), "kept", "{file}");
+        assert_eq!(post(other, "/get"), "batched", "{file}");
+        // Nor does it remove what is over: the next reading does.
+        assert_eq!(post(one, "/expire"), "none", "{file}");
+        let over = "SELECT count(*) FROM _sampan_cache WHERE ends < now()";
+        assert_eq!(server.psql(&database, over), "0", "{file}");
         assert_eq!(post(one, "/set"), "kept", "{file}");
         assert_eq!(post(other, "/get"), "set", "{file}");
         assert_eq!(post(one, "/add"), "1", "{file}");

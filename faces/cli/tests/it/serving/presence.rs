@@ -66,8 +66,8 @@ app.get("/count", () => ({ here, left, written }));
 const LIMITS: &str = "[workers]\nslow = 0\n[overload]\nenabled = false\n\
     [limits]\nmemory_bytes_max = 500000000\nstream_idle_millis_max = 600000\n";
 
-/// As many clients as can be here at once: each needs a file of this process and one of the server, which has the same
-/// limit or a higher one.
+/// Returns how many clients can be here at once: each needs a file of this process and one of the server, which has the
+/// same limit or a higher one.
 fn at_once() -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").expect("limits of this process");
     let files = limits.lines().find_map(|line| {

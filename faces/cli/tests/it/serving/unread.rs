@@ -81,7 +81,7 @@ fn clients_that_do_not_read_are_closed_and_their_memory_goes_back() {
     }
 }
 
-/// Nothing but the request allocates here, so that no later allocation gives its memory back.
+/// The request alone allocates here, so that no later allocation gives its memory back.
 #[test]
 fn memory_of_a_request_goes_back_although_no_other_comes() {
     let app = "import { app } from 'sampan';\n\

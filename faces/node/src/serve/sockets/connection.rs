@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::outgoing::frame;
 use super::registry::{SocketEvent, SocketState, Sockets, Stage};
 
-/// Nothing more is read while JavaScript has so much of one socket to take.
+/// The limits of what one socket has for JavaScript to take: at one of them nothing more is read.
 const WAITING_EVENTS_MAX: u32 = 256;
 const WAITING_BYTES_MAX: usize = 1024 * 1024;
 
@@ -58,7 +58,7 @@ pub(super) struct SocketConnection {
     is_answered: bool,
     /// The client has sent nothing more.
     has_ended: bool,
-    /// When the client was last heard, and whether it was asked since.
+    /// The time at which the client was last heard, and whether it was asked since.
     heard: u64,
     is_asked: bool,
     /// Since when the client has taken nothing of what waits for it.

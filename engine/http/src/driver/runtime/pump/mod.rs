@@ -31,24 +31,24 @@ const TASKS_PER_LOOK: usize = 256;
 
 /// A runtime pumped by its owner. Its clones are the same pump, and stay on its thread.
 #[derive(Clone)]
-pub struct Pump(Rc<Parts>);
+pub struct Pump(Rc<PumpState>);
 
-struct Parts {
+struct PumpState {
     reactor: Reactor,
     tasks: Tasks,
     timers: Timers,
-    /// For when the reactor's alarm is set.
+    /// The time for which the reactor's alarm is set.
     alarm: Cell<Option<Instant>>,
 }
 
 /// The state after a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// There is more to do at once: the owner should not wait.
+    /// More is to do at once: the owner should not wait.
     Unfinished,
     /// Something is to do once the pump's descriptor can be read.
     Quiet,
-    /// As the variant above, after a turn that had nothing to do.
+    /// The state `Quiet`, after a turn that had nothing to do.
     Idle,
 }
 
@@ -60,7 +60,7 @@ impl Pump {
     pub fn new() -> io::Result<Self> {
         let reactor = Reactor::new()?;
         let tasks = Tasks::new(reactor.bell()?);
-        Ok(Self(Rc::new(Parts {
+        Ok(Self(Rc::new(PumpState {
             reactor,
             tasks,
             timers: Timers::default(),

@@ -9,11 +9,11 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 /// By their time; the number tells those of one time apart.
-type Waiting = RefCell<BTreeMap<(Instant, u64), Waker>>;
+type TimerQueue = RefCell<BTreeMap<(Instant, u64), Waker>>;
 
 #[derive(Default)]
 pub(super) struct Timers {
-    waiting: Rc<Waiting>,
+    waiting: Rc<TimerQueue>,
     last: Cell<u64>,
 }
 
@@ -53,7 +53,7 @@ impl Timers {
 
 pub(super) struct Sleep {
     key: (Instant, u64),
-    waiting: Rc<Waiting>,
+    waiting: Rc<TimerQueue>,
 }
 
 impl Future for Sleep {

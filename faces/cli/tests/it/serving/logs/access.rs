@@ -1,7 +1,7 @@
 //! The access log: every request, also those that are refused, cut or held.
 
 use super::{APPS, ask, end, get, serve, serve_within};
-use crate::faults::shim::{Disk, Fault};
+use crate::faults::shim::{Disk, DiskFault};
 use crate::faults::{self, Project};
 use crate::support::{Process, Scratch};
 use sampan_testkit::Client;
@@ -218,7 +218,7 @@ fn an_answer_that_waits_for_its_commit_is_told_when_that_has_ended() {
         assert_eq!(write(1), 200);
         disk.crawl();
         assert_eq!(write(2), 200);
-        disk.fail(Fault::Sync);
+        disk.fail(DiskFault::Sync);
         assert_eq!(write(3), 500);
         process.signal("TERM");
         process.end();
