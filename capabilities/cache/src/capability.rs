@@ -35,7 +35,8 @@ fn process(setup: &mut ProcessSetup<'_>) -> Result<(), String> {
     setup.shared.put(Arc::new(values));
     let answers: CacheStore<CachedAnswer> = CacheStore::new(config.answers_bytes_max);
     setup.shared.put(Arc::new(answers));
-    setup.shared.put(Arc::new(SeenTable::default()));
+    let seen = setup.before.and_then(Shared::get::<SeenTable>);
+    setup.shared.put(seen.unwrap_or_default());
     Ok(())
 }
 

@@ -109,7 +109,7 @@ impl ServerCache {
     /// Once in a while removes rows whose time is over, and then those that were changed the longest ago, where all
     /// have more than `bytes_max`.
     pub(crate) async fn clean(&self, table: &CallTable) {
-        let measure_at = self.bytes_max / MEASURE_PARTS;
+        let measure_at = (self.bytes_max / MEASURE_PARTS).max(1);
         // A transaction does not wait for what has nothing to do with it.
         let is_due = self.unpruned.get() >= PRUNE_BYTES.min(measure_at) && !table.is_in_transaction;
         if !is_due {

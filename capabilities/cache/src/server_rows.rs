@@ -147,6 +147,8 @@ pub(crate) fn enter(context: &Context, mut args: Args) -> LocalFuture<Result<Val
     let objects = context.objects().clone();
     Box::pin(async move {
         let (call, ttl) = call?;
+        // Before others wait for the value.
+        call.clean().await?;
         let filling = loop {
             if let Some(Found::Value(value)) = call.table.read(&call.key).await? {
                 return there(&value);
@@ -163,7 +165,7 @@ pub(crate) fn enter(context: &Context, mut args: Args) -> LocalFuture<Result<Val
                 return there(&value);
             }
         };
-        call.changed(call.key.len() + ENTRY_BYTES).await?;
+        server(&call.cache)?.note(call.key.len() + ENTRY_BYTES);
         match call.table.claim(&call.key).await? {
             Found::Value(value) => {
                 let found = there(&value);

@@ -191,6 +191,10 @@ fn the_token_that_is_not_taken_is_named() {
             "1:6: syntax error: unexpected character `&`; write `and`",
         ),
         (
+            "{{ a\u{a0}+ b }}",
+            "1:5: syntax error: unexpected character `\\u{a0}`",
+        ),
+        (
             "{{ a ? b : c }}",
             "1:6: syntax error: unexpected character `?`; write {{ a if b else c }}",
         ),

@@ -101,12 +101,15 @@ fn is_same(one: &Error, other: &Error) -> bool {
 /// begin.
 fn lexical_fault(text: &str, from: usize, detail: &str) -> (String, u32) {
     let rest = &text[from..];
-    let begin = from + (rest.len() - rest.trim_start().len());
+    // Tags may have white space of ASCII only.
+    let token = rest.trim_start_matches(|one: char| one.is_ascii_whitespace());
+    let begin = from + (rest.len() - token.len());
     let found = |at: Option<usize>| at.unwrap_or(begin);
     let (told, at) = match detail {
         "unexpected end of comment" => {
+            let last_end = rest.rfind("#}");
             let mut begins = rest.match_indices("{#").map(|(at, _)| at);
-            let at = begins.find(|at| !rest[at + 2..].contains("#}"));
+            let at = begins.find(|at| last_end.is_none_or(|end| end < at + 2));
             let told = "the comment is never closed with `#}`".to_owned();
             (told, found(at.map(|at| from + at)))
         }
