@@ -104,7 +104,7 @@ function request:format_date(date, options) end
 
 --- The same as `app.validate`, with messages in the language of the request.
 ---@param data any A form, a query, or what JSON gave.
----@param schema any The fields by their names: each the name of a type, or options with `type`, `required`, `trim`, `min`, `max`, `length`, `pattern`, `enum`, `items`, `fields`, `default`, `check` and `message`.
+---@param schema any The fields by their names: each the name of a type, or options with `type`, `required`, `trim`, `min`, `max`, `length`, `tz`, `pattern`, `enum`, `items`, `fields`, `default`, `check` and `message`.
 ---@return table? data
 ---@return table? errors
 function request:validate(data, schema) end
@@ -929,7 +929,7 @@ function app.i18n.locales() end
 
 --- Checks and converts data. Gives the values of the schema's fields if all are valid, else messages by the names of fields.
 ---@param data any A form, a query, or what JSON gave.
----@param schema any The fields by their names: each the name of a type, or options with `type`, `required`, `trim`, `min`, `max`, `length`, `pattern`, `enum`, `items`, `fields`, `default`, `check` and `message`.
+---@param schema any The fields by their names: each the name of a type, or options with `type`, `required`, `trim`, `min`, `max`, `length`, `tz`, `pattern`, `enum`, `items`, `fields`, `default`, `check` and `message`.
 ---@return table? data
 ---@return table? errors
 function app.validate(data, schema) end
@@ -971,7 +971,7 @@ function app.time.parse(text, format, options) end
 
 --- A date as text. Names of months and days are English: `req:format_date` writes those of other languages.
 ---@param seconds number The time in seconds since 1970-01-01 00:00 UTC.
----@param format? string What is written, as in C's `strftime`: `%d.%m.%Y %H:%M`. Unless given, the date as ISO 8601 writes it: `2026-11-22T14:05:09Z`, or with the offset of the time zone.
+---@param format? string What is written, as in C's `strftime`: `%d.%m.%Y %H:%M`. Unless given, the date as ISO 8601 writes it: `2026-11-22T14:05:09Z`, or with the offset of the time zone. `%c` and `%x` are those of the locale `C`.
 ---@param options? table `tz`: the time zone by its IANA name, such as `Europe/Berlin`; `UTC` unless given.
 ---@return string
 function app.time.format(seconds, format, options) end

@@ -4,10 +4,10 @@
 //! [`suites::Template`] templates, [`suites::Limit`] the least that an answer can cost, [`suites::static_files()`]
 //! files, [`suites::petclinic()`] a whole application, [`suites::gust()`] and [`suites::golua()`] the libraries for
 //! JavaScript and Go, [`suites::tls()`], [`suites::h2()`] and [`suites::ws()`] encryption, HTTP/2 and WebSockets,
-//! [`suites::fetch()`] requests to other servers, [`suites::jobs()`] jobs, [`suites::postgres()`] PostgreSQL, [`suites::backup()`] the copy
-//! of the database, [`suites::load()`] quick requests beside slow ones. The order of things in all:
-//! install the peers and start them (`peers`), check their answers (`routes`), warm up and measure in rounds
-//! (`measure`, with the load of `sampan bench`), and write it all down (`report`).
+//! [`suites::fetch()`] requests to other servers, [`suites::jobs()`] jobs, [`suites::postgres()`] PostgreSQL,
+//! [`suites::backup()`] the copy of the database, [`suites::load()`] quick requests beside slow ones. The order of
+//! things in all: install the peers and start them (`peers`), check their answers (`routes`), warm up and measure in
+//! rounds (`measure`, with the load of `sampan bench`), and write it all down (`report`).
 
 mod checkout;
 mod error;
@@ -49,13 +49,13 @@ enum Benchmark {
     /// Our package for Go, beside net/http with LuaJIT and with gopher-lua
     Golua(suites::SideOptions<suites::GoLua>),
     /// The routes of examples/hello over TLS 1.3, and handshakes, beside nginx and Bun
-    Tls(suites::WireOptions<suites::Tls>),
+    Tls(suites::FigureOptions<suites::Tls>),
     /// Those routes by HTTP/2 over TLS, beside nginx and Node.js
     H2(suites::SideOptions<suites::H2>),
     /// Messages over WebSockets, beside Bun and Node.js with ws
-    Ws(suites::WireOptions<suites::Ws>),
+    Ws(suites::FigureOptions<suites::Ws>),
     /// JSON of another server, passed on, beside Bun, Node.js and nginx
-    Fetch(suites::SideOptions<suites::Fetch>),
+    Fetch(suites::FigureOptions<suites::Fetch>),
     /// Jobs: empty ones, beside River, graphile-worker and BullMQ; adding them; their start; requests meanwhile
     Jobs(suites::JobsOptions),
     /// PostgreSQL: reads, writes and transactions, beside Bun, Node.js and Go

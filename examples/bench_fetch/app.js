@@ -1,7 +1,9 @@
-// Requests to another server, as measured by `cargo xtask bench fetch`. ORIGIN is that server's URL.
+// Requests to another server, as measured by `cargo xtask bench fetch`. ORIGIN is that server's URL, and STREAMS that
+// of one with large bodies.
 import { app, env } from "sampan";
 
 const ITEM = (env.get("ORIGIN") ?? "http://127.0.0.1:8081") + "/item";
+const STREAMS = env.get("STREAMS") ?? "http://127.0.0.1:8082";
 
 app.get("/version", { version: "1.0" });
 
@@ -16,3 +18,8 @@ app.get("/read", async () => {
   const { id, name } = await (await fetch(ITEM)).json();
   return { id, name };
 });
+
+// Large bodies are passed on as they come.
+app.get("/download/:bytes", (req) => fetch(`${STREAMS}/${req.params.bytes}`));
+app.post("/upload", { stream: true, bodyBytesMax: "2 GB" }, (req) =>
+  fetch(STREAMS, { method: "POST", body: req.body, duplex: "half" }));

@@ -210,7 +210,8 @@ impl Case {
         }
         let running = started.map_err(|message| format!("the project does not load: {message}"))?;
         let lines = || logger.lines();
-        let run = CaseRun::new(running.address(), engine, wire, &lines);
+        let mut run = CaseRun::new(running.address(), engine, wire, &lines);
+        run.is_on_postgres = scenario.says("db", "url");
         let result = run.all(&scenario);
         let ended = running.shutdown();
         result.map_err(|fault| format!("{fault}\n    log:\n{}", logger.lines()))?;
@@ -332,6 +333,8 @@ fn start(
 struct CaseRun<'a> {
     address: SocketAddr,
     engine: CaseEngine,
+    /// True if the database is on a PostgreSQL server.
+    is_on_postgres: bool,
     wire: Arc<dyn CaseWire>,
     /// The log so far.
     log: &'a dyn Fn() -> String,
@@ -351,6 +354,7 @@ impl<'a> CaseRun<'a> {
         Self {
             address,
             engine,
+            is_on_postgres: false,
             wire: Arc::clone(wire),
             log,
             client: None,
@@ -466,11 +470,18 @@ impl<'a> CaseRun<'a> {
     }
 
     fn expectation(&self, request: &Request) -> Expectation {
-        let own = match self.engine {
-            CaseEngine::Lua => request.expect.lua.as_deref(),
-            CaseEngine::Js => request.expect.js.as_deref(),
-        };
-        request.expect.resolved(own)
+        let expect = &request.expect;
+        match expect.postgres.as_deref().filter(|_| self.is_on_postgres) {
+            Some(own) => expect.resolved(Some(&self.of_language(own))),
+            None => self.of_language(expect),
+        }
+    }
+
+    fn of_language(&self, expect: &Expectation) -> Expectation {
+        expect.resolved(match self.engine {
+            CaseEngine::Lua => expect.lua.as_deref(),
+            CaseEngine::Js => expect.js.as_deref(),
+        })
     }
 
     /// Sends a request on the common connection, or a new one where the server has closed that.

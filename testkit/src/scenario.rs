@@ -121,6 +121,8 @@ pub struct Expectation {
     pub lua: Option<Box<Expectation>>,
     /// The expectation under JavaScript instead, field by field.
     pub js: Option<Box<Expectation>>,
+    /// The expectation on PostgreSQL instead of those of the languages, field by field. It may have such of its own.
+    pub postgres: Option<Box<Expectation>>,
 }
 
 /// A text, or a list of texts.
@@ -258,7 +260,7 @@ impl PartialEq for Expectation {
 }
 
 impl Expectation {
-    /// Returns the expectation under one language: the common part, with the language's own fields in place.
+    /// Returns the expectation under one language, or on one database: the common part, with the own fields in place.
     pub fn resolved(&self, own: Option<&Self>) -> Self {
         let Some(own) = own else { return self.clone() };
         let list = |own: &Vec<String>, common: &Vec<String>| {
@@ -304,6 +306,7 @@ impl Expectation {
             log_absent: list(&own.log_absent, &self.log_absent),
             lua: None,
             js: None,
+            postgres: None,
         }
     }
 }

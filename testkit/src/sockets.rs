@@ -18,6 +18,21 @@ const MESSAGE_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// The longest wait for the server, in milliseconds.
 const WAIT_MILLIS_MAX: u64 = 30_000;
 
+/// Makes a frame of a client that is a whole message. The protocol wants a mask that cannot be guessed, for the sake of
+/// proxies, of which there are none.
+pub(crate) fn frame(opcode: Opcode, payload: &[u8]) -> Vec<u8> {
+    const MASK: [u8; 4] = [0x5a, 0x01, 0xff, 0x80];
+    let head = Head {
+        mask: Some(MASK),
+        ..Head::whole(opcode, payload.len())
+    };
+    let (bytes, len) = head.encode();
+    let mut frame = bytes[..len].to_vec();
+    frame.extend_from_slice(payload);
+    apply_mask(&mut frame[len..], MASK, 0);
+    frame
+}
+
 /// A connection to a server.
 #[derive(Debug)]
 pub struct SocketClient {
@@ -124,16 +139,7 @@ impl SocketClient {
     /// # Errors
     /// The connection is gone.
     pub fn send(&mut self, opcode: Opcode, payload: &[u8]) -> Result<(), String> {
-        const MASK: [u8; 4] = [0x5a, 0x01, 0xff, 0x80];
-        let head = Head {
-            mask: Some(MASK),
-            ..Head::whole(opcode, payload.len())
-        };
-        let (bytes, len) = head.encode();
-        let mut frame = bytes[..len].to_vec();
-        frame.extend_from_slice(payload);
-        apply_mask(&mut frame[len..], MASK, 0);
-        self.send_raw(&frame)
+        self.send_raw(&frame(opcode, payload))
     }
 
     /// Sends bytes as they are.

@@ -46,7 +46,7 @@ enum Task {
     Fuzz(fuzz::FuzzOptions),
     /// Run h2spec, Autobahn's cases, sslyze and testssl.sh against `sampan run`; needs the network to install them
     Conformance(conformance::ConformanceOptions),
-    /// Ask the advisory database about our dependencies; needs the network, so it is not part of `test`
+    /// Run cargo-deny on our dependencies: advisories, licences, sources; needs the network, so `test` does not
     Advisories,
     /// Write docs/reference/ and types/ from the tables of functions, and the C header from faces/c
     Codegen,
@@ -153,14 +153,22 @@ fn docs() -> Result<bool, Error> {
     Ok(project::needs("mdbook", how, mdbook)?.success())
 }
 
-/// Runs cargo-deny, which fetches the RustSec database.
+/// Runs cargo-deny with deny.toml. It fetches the RustSec database.
 fn advisories() -> Result<bool, Error> {
     let version = std::process::Command::new("cargo-deny")
         .arg("--version")
         .output();
     let how = "run `cargo install --locked cargo-deny`";
     project::needs("cargo-deny", how, version)?;
-    project::start(&["deny", "--workspace", "check", "advisories"], &[])
+    let check = [
+        "deny",
+        "--workspace",
+        "check",
+        "advisories",
+        "licenses",
+        "sources",
+    ];
+    project::start(&check, &[])
 }
 
 #[cfg(test)]

@@ -25,3 +25,4 @@ pub use challenges::{HTTP_PATH, key_authorization};
 pub use renewing::{Clock, Host, Renewing, Severity, SystemClock, start};
 pub use settings::{AcmeSettings, ChallengeKind, ExternalAccount};
 pub use status::{CertificateStatus, RenewalOutcome, renew, status};
+pub use store::put as put_private_file;

@@ -25,8 +25,12 @@ pub(crate) fn make_folder(folder: &Path) -> Result<(), String> {
     made.map_err(|error| format!("cannot make {}: {error}", folder.display()))
 }
 
-/// Puts a file in place of the one before. A reader sees the one or the other, also after a crash.
-pub(crate) fn put(file: &Path, contents: &[u8]) -> Result<(), String> {
+/// Puts a file that its user alone can read in place of the one before, and makes its folder. A reader sees the one or
+/// the other, also after a crash.
+///
+/// # Errors
+/// It cannot be written: a text for people, with its name.
+pub fn put(file: &Path, contents: &[u8]) -> Result<(), String> {
     make_folder(folder_of(file))?;
     replace(file, contents)
 }

@@ -7,7 +7,6 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 const APPS: [(&str, &str); 2] = [
     (
@@ -156,8 +155,7 @@ fn fields_of_a_client_without_a_name_are_not_believed_after_a_pause() {
         stream.read_exact(&mut byte).expect("an answer");
         first.extend(byte);
     }
-    // The connection leaves its worker meanwhile.
-    wait::dawdle(Duration::from_millis(1_500));
+    wait::until("the connection leaves its worker", || running.parked() == 1);
     let forwarded =
         b"GET / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 1.2.3.4\r\nConnection: close\r\n\r\n";
     let answer = exchange(&mut stream, &[forwarded]);

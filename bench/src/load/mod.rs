@@ -6,6 +6,8 @@ pub(crate) mod h2load;
 pub(crate) mod handshakes;
 pub(crate) mod idle;
 pub(crate) mod open;
+pub(crate) mod passed;
+mod plain_server;
 pub(crate) mod prepared;
 pub(crate) mod room;
 pub(crate) mod socket_client;

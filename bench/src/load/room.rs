@@ -8,10 +8,11 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use clap::Args;
-use socket2::{Domain, Socket, Type};
+use socket2::{Domain, Type};
 use tokio::io::AsyncReadExt;
 
 use super::client_process::{ClientProcess, READY, serve_on_runtime};
+use super::socket_client::{SUBSCRIBED, Socket};
 use super::websocket::{accepted, handshake, text_frame};
 use crate::error::Error;
 use crate::peers::placement::Placement;
@@ -39,9 +40,13 @@ pub(crate) struct RoomClient {
     /// The members do not read
     #[arg(long)]
     stuck: bool,
+    /// No message is published after the first ones
+    #[arg(long)]
+    quiet: bool,
 }
 
-/// Opens the sockets, publishes the first messages, says so, and publishes until standard input ends.
+/// Opens the sockets, publishes the first messages, says so, and publishes until standard input ends. Faults go to
+/// standard output, too.
 ///
 /// # Errors
 ///
@@ -59,22 +64,22 @@ async fn serve(options: &RoomClient) -> io::Result<()> {
             false => read_on(stream)?,
         }
     }
-    let publisher = open(options.address, false)?;
-    let mut writer = publisher.try_clone()?;
-    read_on(publisher)?;
-    let frame = text_frame(&"x".repeat(MESSAGE_BYTES));
+    let mut publisher = Socket::open(options.address, PATH).await?;
+    publisher.receive(SUBSCRIBED).await?;
+    let text = "x".repeat(MESSAGE_BYTES);
+    let frame = text_frame(&text);
+    for _ in 0..FIRST_MESSAGES {
+        publisher.echo(&frame, &text).await?;
+    }
+    println!("{READY}");
     let (ended, mut end) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {
         let _ = io::stdin().read_to_end(&mut Vec::new());
         let _ = ended.send(());
     });
-    for number in 1.. {
-        writer.write_all(&frame)?;
-        if number == FIRST_MESSAGES {
-            println!("{READY}");
-        }
-        if tokio::time::timeout(PAUSE, &mut end).await.is_ok() {
-            break;
+    while tokio::time::timeout(PAUSE, &mut end).await.is_err() {
+        if !options.quiet {
+            publisher.echo(&frame, &text).await?;
         }
     }
     drop(stuck);
@@ -83,7 +88,7 @@ async fn serve(options: &RoomClient) -> io::Result<()> {
 
 /// Opens a socket, and reads the answer to its handshake.
 fn open(address: SocketAddr, is_stuck: bool) -> io::Result<TcpStream> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    let socket = socket2::Socket::new(Domain::for_address(address), Type::STREAM, None)?;
     if is_stuck {
         socket.set_recv_buffer_size(STUCK_BUFFER_BYTES)?;
         socket.set_tcp_mss(STUCK_SEGMENT_BYTES)?;
@@ -118,8 +123,8 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// Starts the clients on the processors of the load, and waits until all are there and the first messages are
-    /// published.
+    /// Starts the clients on the processors of the load with the options of [`RoomClient`], and waits until all are
+    /// there and the first messages are published.
     ///
     /// # Errors
     ///
@@ -128,11 +133,11 @@ impl Room {
         placement: &Placement,
         address: SocketAddr,
         members: usize,
-        is_stuck: bool,
+        options: &[&str],
     ) -> Result<Self, String> {
         let (address, count) = (address.to_string(), members.to_string());
         let mut arguments = vec!["room-client", address.as_str(), count.as_str()];
-        arguments.extend(is_stuck.then_some("--stuck"));
+        arguments.extend(options);
         let opened = ClientProcess::open(|program| placement.load(program), &arguments);
         let clients = opened.map_err(|fault| format!("a room of {members} sockets: {fault}"))?;
         Ok(Self { _clients: clients })

@@ -19,7 +19,7 @@ use super::websocket::{accepted, handshake, text_at, text_frame};
 use crate::error::Error;
 
 /// The text that a server of `/publish` sends to a socket once it is subscribed.
-const SUBSCRIBED: &str = "subscribed";
+pub(super) const SUBSCRIBED: &str = "subscribed";
 
 /// The longest time that a message may be on its way.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -40,8 +40,8 @@ pub(crate) struct SocketClient {
     sockets: usize,
 }
 
-/// Opens the sockets, says so, and sends messages for each number of seconds that comes by standard input. Faults go to
-/// standard output, too.
+/// Opens the sockets, says so, and sends messages for each line of standard input: the seconds, and the pause after a
+/// message that is published, in milliseconds. Faults go to standard output, too.
 ///
 /// # Errors
 ///
@@ -54,9 +54,13 @@ async fn serve(options: &SocketClient) -> io::Result<()> {
     let mut clients = Clients::open(options).await?;
     println!("{READY}");
     for line in io::stdin().lines() {
-        let seconds = line?.trim().parse().map_err(io::Error::other)?;
+        let line = line?;
+        let (seconds, millis) = line.trim().split_once(' ').unwrap_or_default();
+        let seconds = seconds.parse().map_err(io::Error::other)?;
+        let pause = millis.parse().map_err(io::Error::other)?;
+        let (time, pause) = (Duration::from_secs(seconds), Duration::from_millis(pause));
         let begun = Instant::now();
-        let micros = clients.send(Duration::from_secs(seconds)).await?;
+        let micros = clients.send(time, pause).await?;
         println!("{}", LoadResult::of(micros, begun.elapsed()).to_line());
     }
     Ok(())
@@ -73,7 +77,7 @@ impl Clients {
         let publishes = options.path == "/publish";
         let mut sockets = Vec::with_capacity(options.sockets);
         for _ in 0..options.sockets {
-            let mut socket = Socket::open(options).await?;
+            let mut socket = Socket::open(options.address, &options.path).await?;
             if publishes {
                 socket.receive(SUBSCRIBED).await?;
             } else {
@@ -92,11 +96,11 @@ impl Clients {
     }
 
     /// Sends messages for so long. Gives the time of each in microseconds.
-    async fn send(&mut self, time: Duration) -> io::Result<Vec<f64>> {
+    async fn send(&mut self, time: Duration, pause: Duration) -> io::Result<Vec<f64>> {
         let end = Instant::now() + time;
         match self {
             Self::Echo(sockets, text) => echo_all(sockets, text, end).await,
-            Self::Publish(crowd) => crowd.publish(end).await,
+            Self::Publish(crowd) => crowd.publish(end, pause).await,
         }
     }
 }
@@ -178,8 +182,8 @@ impl Crowd {
         })
     }
 
-    /// Publishes messages, each after all sockets have got the one before.
-    async fn publish(&mut self, end: Instant) -> io::Result<Vec<f64>> {
+    /// Publishes messages, each after all sockets have got the one before, and after the pause.
+    async fn publish(&mut self, end: Instant, pause: Duration) -> io::Result<Vec<f64>> {
         let mut micros = Vec::new();
         while micros.is_empty() || Instant::now() < end {
             let one = Instant::now();
@@ -195,23 +199,25 @@ impl Crowd {
                 io::Error::other(format!("{count} of {members} sockets got a message"))
             })?;
             micros.push(one.elapsed().as_secs_f64() * 1e6);
+            if !pause.is_zero() {
+                tokio::time::sleep(pause).await;
+            }
         }
         Ok(micros)
     }
 }
 
 /// An open socket, and what was read beyond the last message.
-struct Socket {
+pub(super) struct Socket {
     stream: TcpStream,
     input: Vec<u8>,
 }
 
 impl Socket {
-    async fn open(options: &SocketClient) -> io::Result<Self> {
-        let mut stream = TcpStream::connect(options.address).await?;
+    pub(super) async fn open(address: SocketAddr, path: &str) -> io::Result<Self> {
+        let mut stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
-        let host = options.address.to_string();
-        let request = handshake(&host, &options.path);
+        let request = handshake(&address.to_string(), path);
         stream.write_all(request.as_bytes()).await?;
         let mut input = Vec::new();
         loop {
@@ -225,12 +231,14 @@ impl Socket {
         }
     }
 
-    async fn echo(&mut self, frame: &[u8], text: &str) -> io::Result<()> {
+    /// Sends a message, and waits until it comes back.
+    pub(super) async fn echo(&mut self, frame: &[u8], text: &str) -> io::Result<()> {
         self.stream.write_all(frame).await?;
         self.receive(text).await
     }
 
-    async fn receive(&mut self, text: &str) -> io::Result<()> {
+    /// Waits for a message, which must be this text.
+    pub(super) async fn receive(&mut self, text: &str) -> io::Result<()> {
         let received = receive(&mut self.stream, &mut self.input, text);
         tokio::time::timeout(PATIENCE, received).await?
     }
@@ -332,7 +340,7 @@ mod tests {
             .build()?;
         LocalSet::new().block_on(&runtime, async {
             let mut clients = Clients::open(&options).await?;
-            Ok(clients.send(Duration::ZERO).await?.len())
+            Ok(clients.send(Duration::ZERO, Duration::ZERO).await?.len())
         })
     }
 

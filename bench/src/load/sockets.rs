@@ -1,6 +1,7 @@
 //! WebSockets that another process holds open and puts under load: `cargo xtask bench socket-client`.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use super::LoadResult;
 use super::client_process::ClientProcess;
@@ -32,7 +33,16 @@ impl Sockets {
     ///
     /// When a message is not answered, or wrongly.
     pub(crate) fn run(&mut self, seconds: u32) -> Result<LoadResult, String> {
-        let line = self.0.ask(&seconds.to_string())?;
+        self.run_with(seconds, Duration::ZERO)
+    }
+
+    /// Sends messages for so long, with this pause behind each that is published.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sockets::run`].
+    pub(crate) fn run_with(&mut self, seconds: u32, pause: Duration) -> Result<LoadResult, String> {
+        let line = self.0.ask(&format!("{seconds} {}", pause.as_millis()))?;
         LoadResult::from_line(&line).ok_or(line)
     }
 }

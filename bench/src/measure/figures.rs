@@ -43,6 +43,13 @@ pub(crate) struct Figure {
     pub(crate) reached: Option<bool>,
 }
 
+impl Figure {
+    /// Prints it below a line with its name.
+    pub(crate) fn tell(&self) {
+        println!("  {} (wanted: {})", self.value, self.wanted);
+    }
+}
+
 /// One of ours, and how it is measured.
 pub(crate) struct Subject<'a> {
     pub(crate) root: &'a Path,
@@ -82,13 +89,14 @@ impl Subject<'_> {
     }
 
     fn figure(&self, what: &str, value: String, wanted: String, reached: bool) -> Figure {
-        println!("  {value} (wanted: {wanted})");
-        Figure {
+        let figure = Figure {
             what: format!("{}: {what}", self.peer.title),
             value,
             wanted,
             reached: Some(reached),
-        }
+        };
+        figure.tell();
+        figure
     }
 
     /// A figure in a unit, and the most that it may be.
@@ -196,13 +204,8 @@ impl Subject<'_> {
     fn idle_connections(&self) -> Result<Vec<Figure>, String> {
         let server = self.start(&Placement::here(2), 2)?;
         check::check(server.address(), Route::Version)?;
-        let before = server.resident_bytes();
-        let connections = IdleConnections::open(server.address(), IDLE_CONNECTIONS)?;
-        // What the server does soon after the last answer (giving buffers back) belongs to the figure.
-        std::thread::sleep(Duration::from_millis(500));
-        let after = server.resident_bytes();
-        drop(connections);
-        let each = after.saturating_sub(before) as f64 / 1024.0 / IDLE_CONNECTIONS as f64;
+        let open = || IdleConnections::open(server.address(), IDLE_CONNECTIONS);
+        let each = server.kib_of_each(IDLE_CONNECTIONS, open)?;
         let what = format!("resident memory of each of {IDLE_CONNECTIONS} idle connections");
         Ok(self.at_most(&what, each, format!("{each:.2} KiB"), IDLE_KIB_MAX, "KiB"))
     }

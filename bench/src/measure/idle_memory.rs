@@ -1,7 +1,5 @@
 //! The memory that a server needs for each connection on which nothing happens.
 
-use std::time::Duration;
-
 use super::figures::Figure;
 use super::setup::Setup;
 use crate::load::idle::IdleConnections;
@@ -23,7 +21,7 @@ const SOCKET_KIB_MAX: f64 = 3.0;
 /// # Errors
 ///
 /// When they cannot be opened.
-pub(crate) fn of_tls(setup: &Setup, peer: &'static Peer) -> Result<Figure, String> {
+pub(crate) fn of_tls(setup: &Setup, peer: &'static Peer) -> Result<Vec<Figure>, String> {
     let what = format!("{CONNECTIONS} idle TLS connections");
     of(setup, peer, &what, CONNECTIONS, TLS_KIB_MAX, |server, _| {
         IdleConnections::open(server.target(), CONNECTIONS)
@@ -35,7 +33,7 @@ pub(crate) fn of_tls(setup: &Setup, peer: &'static Peer) -> Result<Figure, Strin
 /// # Errors
 ///
 /// When they cannot be opened.
-pub(crate) fn of_sockets(setup: &Setup, peer: &'static Peer) -> Result<Figure, String> {
+pub(crate) fn of_sockets(setup: &Setup, peer: &'static Peer) -> Result<Vec<Figure>, String> {
     let what = format!("{SUBSCRIBERS} idle WebSockets");
     let load = SocketLoad {
         path: "/echo",
@@ -55,24 +53,15 @@ fn of<T>(
     what: &str,
     count: usize,
     kib_max: f64,
-    open: impl Fn(&PeerServer, &Placement) -> Result<T, String>,
-) -> Result<Figure, String> {
+    open: impl FnOnce(&PeerServer, &Placement) -> Result<T, String>,
+) -> Result<Vec<Figure>, String> {
     let placement = Placement::here(1);
     let server = setup.start_one(peer, &placement, 1)?;
-    let before = server.resident_bytes();
-    let opened = open(&server, &placement)?;
-    // What the server does soon after the last answer (giving buffers back) belongs to the figure.
-    std::thread::sleep(Duration::from_millis(500));
-    let after = server.resident_bytes();
-    drop(opened);
-    let each = after.saturating_sub(before) as f64 / 1024.0 / count as f64;
-    let value = format!("{each:.2} KiB");
-    let wanted = format!("at most {kib_max} KiB");
-    println!("{}: {value} (wanted: {wanted})", peer.title);
-    Ok(Figure {
+    let each = server.kib_of_each(count, || open(&server, &placement))?;
+    Ok(vec![Figure {
         what: format!("{}: resident memory of each of {what}", peer.title),
-        value,
-        wanted,
+        value: format!("{each:.2} KiB"),
+        wanted: format!("at most {kib_max} KiB"),
         reached: Some(each <= kib_max),
-    })
+    }])
 }

@@ -6,6 +6,7 @@ pub(crate) mod cost;
 pub(crate) mod figures;
 pub(crate) mod idle_memory;
 pub(crate) mod machine;
+pub(crate) mod passed_bodies;
 pub(crate) mod setup;
 pub(crate) mod stuck_sockets;
 

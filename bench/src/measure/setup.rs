@@ -7,12 +7,13 @@ use clap::Args;
 
 use super::before::TwinComparison;
 use super::cost::{Arguments, MeasuredPart};
+use super::figures::Figure;
 use super::{Runner, Skipped, before, machine};
 use crate::error::Error;
 use crate::peers::install::{self, Installer};
 use crate::peers::placement::Placement;
 use crate::peers::server::PeerServer;
-use crate::peers::storage::BenchStorage;
+use crate::peers::storage::{BenchStorage, Durability};
 use crate::peers::{Installed, Peer};
 
 /// The options of every benchmark.
@@ -186,6 +187,39 @@ impl Setup {
         let installed = self.installed(peer)?;
         PeerServer::start(peer, installed, placement, threads, storage, &self.logs)
             .map_err(|fault| format!("does not start: {fault}"))
+    }
+
+    /// Makes a folder for a database, with these lines in the settings.
+    pub(crate) fn storage(
+        &self,
+        durability: Durability,
+        lines: &str,
+    ) -> Result<BenchStorage, String> {
+        let storage = BenchStorage::new(&self.root, &self.folder, durability)
+            .and_then(|storage| storage.configure(lines).map(|()| storage));
+        storage.map_err(|error| format!("no folder for its database: {error}"))
+    }
+
+    /// Takes figures of each of ours, which have no peer. Notes those that cannot be taken.
+    pub(crate) fn of_ours(
+        &mut self,
+        what: &str,
+        take: impl Fn(&Self, &'static Peer) -> Result<Vec<Figure>, String>,
+    ) -> Vec<Figure> {
+        let ours = self.installed.iter().map(|(peer, _)| *peer);
+        let ours: Vec<&'static Peer> = ours.filter(|peer| peer.is_ours()).collect();
+        let mut figures = Vec::new();
+        for peer in ours {
+            println!("{}: {what}", peer.title);
+            match take(self, peer) {
+                Ok(found) => figures.extend(found.into_iter().inspect(Figure::tell)),
+                Err(fault) => {
+                    let what = format!("{}: {what}", peer.title);
+                    Skipped::note(&mut self.skipped, what, fault);
+                }
+            }
+        }
+        figures
     }
 
     /// Returns what starts one of them.

@@ -105,9 +105,7 @@ impl Installer {
 
     fn nginx(&self, peer: &Peer, lua: bool) -> Result<Installed, String> {
         let lacks = |pattern: &str| said("sh", &["-c", &format!("ls {pattern}")]).is_err();
-        if find("nginx").is_none() {
-            self.apt("nginx")?;
-        }
+        let program = self.debian("nginx")?;
         if lua && lacks(&format!("{NGINX_MODULES}/ngx_http_lua_module.so")) {
             self.apt("libnginx-mod-http-lua")?;
         }
@@ -115,7 +113,6 @@ impl Installer {
             // Without it the peer still greets; what it cannot do, the check of its answers will tell.
             let _ = self.apt("lua-cjson");
         }
-        let program = find("nginx").ok_or("nginx is not installed")?;
         let folder = self.folder().join(peer.folder);
         // What it reads beside its configuration.
         self.copy_sources(peer.folder, &folder)?;
@@ -292,6 +289,18 @@ impl Installer {
         run(install.current_dir(&folder))?;
         fs::write(&stamp, wanted).map_err(|error| error.to_string())?;
         Ok(folder)
+    }
+
+    /// Finds a program, or installs it from the package of Debian with its name.
+    ///
+    /// # Errors
+    ///
+    /// As [`Installer::apt`].
+    pub(crate) fn debian(&self, program: &str) -> Result<PathBuf, String> {
+        if find(program).is_none() {
+            self.apt(program)?;
+        }
+        find(program).ok_or_else(|| format!("{program} is not installed"))
     }
 
     /// Installs a package of Debian.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use procfs::process::{Process, all_processes};
+use procfs::process::{Process, Status, all_processes};
 
 /// A tick of the times in `/proc/PID/stat`, which Linux counts in hundredths of a second for every program.
 const TICK_MICROS: f64 = 10_000.0;
@@ -90,10 +90,19 @@ impl CpuTimes {
 
 /// The resident memory of `root` and its descendants, in bytes. Pages that they share count for each.
 pub(crate) fn resident_bytes(root: u32) -> u64 {
+    memory(root, |status| status.vmrss)
+}
+
+/// The largest resident memory that each of them has had, together.
+pub(crate) fn peak_bytes(root: u32) -> u64 {
+    memory(root, |status| status.vmhwm)
+}
+
+fn memory(root: u32, kib: impl Fn(&Status) -> Option<u64>) -> u64 {
     let status = tree(root)
         .into_iter()
         .filter_map(|process| process.status().ok());
-    status.filter_map(|status| status.vmrss).sum::<u64>() * 1024
+    status.filter_map(|status| kib(&status)).sum::<u64>() * 1024
 }
 
 /// A process and all that it started, directly or not.
@@ -146,6 +155,8 @@ mod tests {
             );
         }
         assert!(resident_bytes(id) > 100_000);
+        let peak = peak_bytes(id);
+        assert!(peak_bytes(id) >= peak && peak >= 100_000);
     }
 
     #[test]

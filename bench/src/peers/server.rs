@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::peers::children::Child;
 use crate::peers::placement::Placement;
-use crate::peers::processes::{CpuTimes, resident_bytes};
+use crate::peers::processes::{CpuTimes, peak_bytes, resident_bytes};
 use crate::peers::storage::BenchStorage;
 use crate::peers::target::Target;
 use crate::peers::{Installed, Peer};
@@ -98,6 +98,30 @@ impl PeerServer {
     /// Returns the resident memory.
     pub(crate) fn resident_bytes(&self) -> u64 {
         resident_bytes(self.child.id())
+    }
+
+    /// Returns the largest resident memory that it has had.
+    pub(crate) fn peak_bytes(&self) -> u64 {
+        peak_bytes(self.child.id())
+    }
+
+    /// Returns the growth of the resident memory by each of so many connections, in KiB.
+    ///
+    /// # Errors
+    ///
+    /// Those of `open`.
+    pub(crate) fn kib_of_each<T>(
+        &self,
+        count: usize,
+        open: impl FnOnce() -> Result<T, String>,
+    ) -> Result<f64, String> {
+        let before = self.resident_bytes();
+        let opened = open()?;
+        // What the server does soon after the last answer (giving buffers back) belongs to the figure.
+        std::thread::sleep(Duration::from_millis(500));
+        let after = self.resident_bytes();
+        drop(opened);
+        Ok(after.saturating_sub(before) as f64 / 1024.0 / count as f64)
     }
 
     /// Reports whether it is still there.

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::peers::children::Child;
-use crate::peers::install::{Installer, find, run};
+use crate::peers::install::{Installer, run};
 use crate::peers::placement::Placement;
 use crate::peers::processes::{CpuTimes, resident_bytes};
 use sampan_client::{ports, postgres};
@@ -213,10 +213,7 @@ impl Redis {
     ///
     /// When it is missing and may not be installed.
     pub(crate) fn install(installer: &Installer) -> Result<Self, String> {
-        if find("redis-server").is_none() {
-            installer.apt("redis-server")?;
-        }
-        let program = find("redis-server").ok_or("Redis is not installed")?;
+        let program = installer.debian("redis-server")?;
         let version = run(Command::new(&program).arg("--version"))?;
         let version = version
             .split_whitespace()

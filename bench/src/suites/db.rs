@@ -13,7 +13,7 @@ use crate::measure::setup::{self, Setup, SuiteOptions};
 use crate::measure::{self, DatabaseFigures, Sample, Series, sample};
 use crate::peers::placement::Placement;
 use crate::peers::server::PeerServer;
-use crate::peers::storage::{BenchStorage, Durability};
+use crate::peers::storage::Durability;
 use crate::peers::{DB_PEERS, Peer};
 use crate::report;
 use crate::report::targets;
@@ -145,8 +145,7 @@ fn measure(
     seconds: u32,
 ) -> Result<Sample, String> {
     let durability = case.durability.ok_or("it needs a durability")?;
-    let storage = BenchStorage::new(&setup.root, &setup.folder, durability);
-    let storage = storage.map_err(|error| format!("no folder for its database: {error}"))?;
+    let storage = setup.storage(durability, "")?;
     let threads = case.threads as usize;
     let placement = Placement::here(threads);
     let server = setup.start_with(peer, &placement, threads, Some(&storage))?;

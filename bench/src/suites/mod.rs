@@ -23,10 +23,10 @@ pub(crate) use jobs::{JobsOptions, jobs};
 pub(crate) use load::{LoadOptions, load};
 pub(crate) use petclinic::{PetClinicOptions, petclinic};
 pub(crate) use postgres::{PostgresOptions, postgres};
-pub(crate) use side_by_side::SideOptions;
+pub(crate) use side_by_side::{FigureOptions, SideOptions};
 pub(crate) use static_files::{Static, static_files};
 pub(crate) use stream::{StreamOptions, stream};
-pub(crate) use wire::{H2, Tls, WireOptions, Ws, h2, tls, ws};
+pub(crate) use wire::{H2, Tls, Ws, h2, tls, ws};
 
 use crate::error::Error;
 use crate::measure::ExtraCases;

@@ -135,13 +135,9 @@ fn add_spring(setup: &mut Setup, folder: &std::path::Path) -> Result<(), Error> 
 }
 
 fn start(setup: &Setup, peer: &'static Peer, placement: &Placement) -> Result<Running, String> {
-    let storage = BenchStorage::new(&setup.root, &setup.folder, Durability::Normal)
-        .map_err(|error| error.to_string())?;
-    if peer.id.ends_with("-uncached") {
-        storage
-            .configure(UNCACHED)
-            .map_err(|error| error.to_string())?;
-    }
+    let is_uncached = peer.id.ends_with("-uncached");
+    let lines = if is_uncached { UNCACHED } else { "" };
+    let storage = setup.storage(Durability::Normal, lines)?;
     let server = setup.start_with(peer, placement, THREADS as usize, Some(&storage))?;
     Ok(Running {
         peer,

@@ -57,6 +57,50 @@ pub(crate) struct RoundOptions {
     pub(crate) suite: SuiteOptions,
 }
 
+/// The options of those that take figures of ours without a peer too.
+#[derive(Args)]
+pub(crate) struct FigureOptions<S: SideBySide> {
+    /// Leave out the figures without a peer, such as the memory of idle connections
+    #[arg(long)]
+    no_figures: bool,
+    #[command(flatten)]
+    pub(super) side: SideOptions<S>,
+}
+
+/// Figures of ours that have no peer: their name for what went wrong with them, and how they are taken.
+pub(super) type OwnFigures = (
+    &'static str,
+    fn(&Setup, &'static Peer) -> Result<Vec<Figure>, String>,
+);
+
+impl<S: SideBySide> FigureOptions<S> {
+    /// Runs the benchmark as [`SideOptions::run`], and takes these figures of each of ours.
+    ///
+    /// # Errors
+    ///
+    /// As [`SideOptions::run`].
+    pub(super) fn run(&self, ways: &[OwnFigures]) -> Result<bool, Error> {
+        self.run_beside(|_, _| Ok(()), ways)
+    }
+
+    /// Runs it beside what `beside` starts before the servers.
+    ///
+    /// # Errors
+    ///
+    /// As [`SideOptions::run`], or those of `beside`.
+    pub(super) fn run_beside<T>(
+        &self,
+        beside: impl FnOnce(&mut Setup, &Placement) -> Result<T, Error>,
+        ways: &[OwnFigures],
+    ) -> Result<bool, Error> {
+        let ways: &[OwnFigures] = if self.no_figures { &[] } else { ways };
+        self.side.run_beside(1, beside, |setup| {
+            let taken = ways.iter().map(|(name, take)| setup.of_ours(name, take));
+            taken.flatten().collect()
+        })
+    }
+}
+
 impl<S: SideBySide> SideOptions<S> {
     /// Measures servers with one thread each, and writes the report; with `--before` or `--cost` prints ratios. `false`
     /// if nothing could be measured.

@@ -1,13 +1,9 @@
 //! `cargo xtask bench tls`, `h2` and `ws`: encryption, HTTP/2 and WebSockets.
 
-use clap::Args;
-
-use super::side_by_side::{SideBySide, SideOptions};
+use super::side_by_side::{FigureOptions, SideBySide, SideOptions};
 use crate::error::Error;
 use crate::load::{h2load, handshakes};
-use crate::measure::figures::Figure;
-use crate::measure::setup::Setup;
-use crate::measure::{ExtraCases, Skipped, idle_memory, stuck_sockets};
+use crate::measure::{ExtraCases, idle_memory, stuck_sockets};
 use crate::peers::{H2_PEERS, Peer, TLS_PEERS, WS_PEERS, certificate};
 use crate::report::targets::{self, RatioTarget};
 use crate::report::{self, Suite};
@@ -62,22 +58,12 @@ impl SideBySide for Ws {
     }
 }
 
-/// The options of `cargo xtask bench tls` and `ws`, which have figures without a peer.
-#[derive(Args)]
-pub(crate) struct WireOptions<S: SideBySide> {
-    /// Leave out the figures without a peer, such as the memory of idle connections
-    #[arg(long)]
-    no_figures: bool,
-    #[command(flatten)]
-    side: SideOptions<S>,
-}
-
 /// Runs the benchmark and writes `tls.json`, `tls.md` and `tls.svg`. `false` if nothing could be measured.
 ///
 /// # Errors
 ///
 /// As [`SideOptions::run`], or when no certificate can be made.
-pub(crate) fn tls(options: &WireOptions<Tls>) -> Result<bool, Error> {
+pub(crate) fn tls(options: &FigureOptions<Tls>) -> Result<bool, Error> {
     certificate::make(&crate::checkout::root())?;
     options.run(&[("memory of idle connections", idle_memory::of_tls)])
 }
@@ -98,40 +84,16 @@ pub(crate) fn h2(options: &SideOptions<H2>) -> Result<bool, Error> {
 /// # Errors
 ///
 /// As [`SideOptions::run`].
-pub(crate) fn ws(options: &WireOptions<Ws>) -> Result<bool, Error> {
+pub(crate) fn ws(options: &FigureOptions<Ws>) -> Result<bool, Error> {
     options.run(&[
         ("memory of idle connections", idle_memory::of_sockets),
-        ("echoes beside sockets that do not read", stuck_sockets::of),
+        (
+            "echoes beside sockets that do not read",
+            stuck_sockets::echoing,
+        ),
+        (
+            "messages beside sockets that do not read",
+            stuck_sockets::publishing,
+        ),
     ])
-}
-
-/// A figure of ours that has no peer: its name for what went wrong with it, and how it is taken.
-type OwnFigure = (
-    &'static str,
-    fn(&Setup, &'static Peer) -> Result<Figure, String>,
-);
-
-impl<S: SideBySide> WireOptions<S> {
-    fn run(&self, ways: &[OwnFigure]) -> Result<bool, Error> {
-        self.side.run_with(1, |setup| {
-            let mut figures = Vec::new();
-            let peers = setup.installed.iter().map(|(peer, _)| *peer);
-            let peers: Vec<&'static Peer> = peers
-                .filter(|peer| peer.is_ours() && !self.no_figures)
-                .collect();
-            for (peer, (name, way)) in peers
-                .iter()
-                .flat_map(|peer| ways.iter().map(move |way| (*peer, way)))
-            {
-                match way(setup, peer) {
-                    Ok(figure) => figures.push(figure),
-                    Err(fault) => {
-                        let what = format!("{}: {name}", peer.title);
-                        Skipped::note(&mut setup.skipped, what, fault);
-                    }
-                }
-            }
-            figures
-        })
-    }
 }

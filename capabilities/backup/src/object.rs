@@ -248,12 +248,14 @@ fn split(object: &[u8]) -> Result<(Header, Hash, &[u8]), String> {
     Ok((header, found, body))
 }
 
-fn hash(bytes: &[u8]) -> Hash {
-    let mut hex = String::with_capacity(64);
-    for byte in digest(&SHA256, bytes).as_ref() {
-        hex.push_str(&format!("{byte:02x}"));
-    }
-    hex
+/// Returns the SHA-256 of bytes.
+pub(crate) fn hash(bytes: &[u8]) -> Hash {
+    hex(digest(&SHA256, bytes).as_ref())
+}
+
+/// Writes bytes in hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -35,8 +35,8 @@ fn process(setup: &mut ProcessSetup<'_>) -> Result<(), String> {
     setup.shared.put(Arc::new(values));
     let answers: CacheStore<CachedAnswer> = CacheStore::new(config.answers_bytes_max);
     setup.shared.put(Arc::new(answers));
-    let seen = setup.before.and_then(Shared::get::<SeenTable>);
-    setup.shared.put(seen.unwrap_or_default());
+    // A reload looks for the table again.
+    setup.shared.put(Arc::<SeenTable>::default());
     Ok(())
 }
 

@@ -30,6 +30,10 @@ pub(crate) const PRUNE_COUNT: i64 = 10_000;
 pub(crate) const MEASURE_PARTS: usize = 16;
 /// The bytes that an entry counts beside its key and its value.
 pub(crate) const ENTRY_BYTES: usize = 128;
+/// The bytes that a change counts beside its key and its value while it waits for a commit.
+pub(crate) const CHANGE_BYTES: usize = 512;
+/// The changes of a worker that wait for commits may have so many bytes where the cache itself has fewer.
+pub(crate) const CHANGES_BYTES_MIN: usize = 8 * 1024 * 1024;
 /// The most bytes of a whole number as text.
 pub(crate) const NUMBER_BYTES_MAX: usize = 20;
 /// The longest time that an entry is kept, in seconds: 10 years.

@@ -179,13 +179,13 @@ fn keep(context: &Context, filling: Value, made: Option<Value>) -> Result<Value,
         Ended::Over(value) => return Ok(value),
     };
     let (cache, filling, entry) = (of(context)?, made.filling, made.entry);
-    let key = filling.key();
-    let is_outdated = cache.is_changed_since(key, made.mark);
-    let shown = (!is_outdated).then(|| (Arc::clone(key), Some(entry.clone())));
-    // Where the writes are lost, the filling is given up with the effect.
-    cache.when_committed(shown, move || match is_outdated {
-        true => filling.give(entry.value),
-        false => filling.finish(entry),
+    let key = Arc::clone(filling.key());
+    let is_outdated = cache.is_changed_since(&key, made.mark);
+    // Where the writes are lost, or the entry is given up, the filling is dropped, and the next one makes the value.
+    cache.when_committed(&key, Some(entry), !is_outdated, move |entry| match entry {
+        Some(entry) if is_outdated => filling.give(entry.value),
+        Some(entry) => filling.finish(entry),
+        None => drop(filling),
     })?;
     Ok(made.value)
 }

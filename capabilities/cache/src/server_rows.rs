@@ -207,11 +207,13 @@ fn keep(context: &Context, ended: Ended<i64>) -> Result<Prompt, Error> {
     let size = Entries::size(&call.key, &*entry.value);
     let running = call.table.run(finish(&call.key, &entry.value, ttl, mark));
     // Where it is not committed, the filling is given up with the effect.
-    call.cache.effects.when_settled(None, move |verdict| {
-        if verdict == Verdict::Committed {
-            filling.give(entry.value);
-        }
-    })?;
+    if filling.is_awaited() {
+        call.cache.effects.when_settled(None, move |verdict| {
+            if verdict == Verdict::Committed {
+                filling.give(entry.value);
+            }
+        })?;
+    }
     Ok(Prompt::Waits(Box::pin(async move {
         running.await?;
         call.changed(size).await?;

@@ -227,6 +227,11 @@ impl<V: Weighed> Filling<V> {
         self.give(value);
     }
 
+    /// Reports whether others may wait for the value.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.alone.is_none()
+    }
+
     /// Gives the value to those who wait, and does not keep it.
     pub(crate) fn give(self, value: Arc<V>) {
         self.sender.send_replace(Some(Made::Value(value)));

@@ -5,6 +5,7 @@
 
 use crate::config::DatabaseConfig;
 use crate::postgres::database::PostgresDatabase;
+use crate::postgres::recording::BATCH;
 use rusqlite::{Connection, OpenFlags};
 use sampan_host::{Cell, Error, Value};
 use sampan_postgres::{PostgresClient, RowLimits, server_sql};
@@ -51,6 +52,9 @@ pub fn explain(config: &DatabaseConfig, sql: &str) -> Result<Vec<PlanStep>, Erro
 
 /// The plan of a statement on a server, for any values of its parameters.
 fn steps_on_server(config: &DatabaseConfig, sql: &str) -> Result<Vec<PlanStep>, Error> {
+    if after_word(sql, BATCH).is_some() {
+        return Err(Error::script("a batch has the plans of its statements"));
+    }
     let (text, params) = server_sql(sql).map_err(Error::script)?;
     let prepare =
         format!("SET LOCAL plan_cache_mode = force_generic_plan; PREPARE sampan_plan AS {text}");

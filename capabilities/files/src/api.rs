@@ -2,6 +2,7 @@
 
 use crate::limits::INLINE_BYTES_MAX;
 use crate::storage::Storage;
+use crate::unwritten::Unwritten;
 use crate::values::{memory_bytes_max, root, storage, text};
 use crate::{lines, pool, streams, uploads};
 use sampan_host::{
@@ -117,15 +118,31 @@ fn beside(
 
 fn write(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
     let (path, bytes) = (args.text(0), args.bytes(1));
-    beside(context, move |storage| {
-        storage.write(&path, &bytes).map(|()| Value::Null)
+    writing(context, bytes, move |storage, bytes| {
+        storage.write(&path, bytes)
+    })
+}
+
+/// Writes bytes beside the worker.
+fn writing(
+    context: &Context,
+    bytes: Vec<u8>,
+    write: impl FnOnce(&Storage, &[u8]) -> Result<(), Error> + Send + 'static,
+) -> LocalFuture<Result<Value, Error>> {
+    let unwritten = Unwritten::new(context, bytes.len());
+    let written = beside(context, move |storage| {
+        write(storage, &bytes).map(|()| Value::Null)
+    });
+    Box::pin(async move {
+        let _unwritten = unwritten?;
+        written.await
     })
 }
 
 fn append(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
     let (path, bytes) = (args.text(0), args.bytes(1));
-    beside(context, move |storage| {
-        storage.append(&path, &bytes).map(|()| Value::Null)
+    writing(context, bytes, move |storage, bytes| {
+        storage.append(&path, bytes)
     })
 }
 

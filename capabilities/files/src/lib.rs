@@ -14,6 +14,7 @@ mod settings;
 mod storage;
 mod streams;
 mod temp;
+mod unwritten;
 mod uploads;
 mod values;
 

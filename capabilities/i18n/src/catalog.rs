@@ -15,6 +15,8 @@ use toml::de::{DeTable, DeValue};
 pub const FOLDER: &str = "locales";
 /// The app's own locale unless its configuration names one.
 const DEFAULT: &str = "en";
+/// The language of the messages that are built in.
+const ENGLISH: &str = "en";
 
 /// The beginning of the keys that the server itself asks for, and the rest of each: messages about invalid values,
 /// whose English texts are built in.
@@ -170,6 +172,42 @@ impl Catalogs {
             });
             found.extend(missing.chain(extra).map(|text| (file.clone(), text)));
         }
+        found.extend(self.untranslated());
+        found
+    }
+
+    /// Lists the locales without a translation of messages that another locale translates: they would be in English.
+    /// An app need not translate those that it never shows.
+    fn untranslated(&self) -> Vec<(String, String)> {
+        let (start, rests) = BUILT_IN;
+        let mut keys: Vec<String> = rests.iter().map(|rest| format!("{start}{rest}")).collect();
+        keys.sort_unstable();
+        let own = &self.all[self.default];
+        let mut found = Vec::new();
+        for (at, catalog) in self.all.iter().enumerate() {
+            if catalog.locale.id.language.as_str() == ENGLISH {
+                continue;
+            }
+            let missing = |key: &&String| {
+                // Those of the app's own locale are told one by one.
+                !own.messages.contains_key(*key) && self.find(at, key).is_none()
+            };
+            let missing: Vec<&String> = keys.iter().filter(missing).collect();
+            let has_some = |other: &&Catalog| {
+                let mut missing = missing.iter();
+                missing.any(|key| other.messages.contains_key(*key))
+            };
+            if let Some(other) = self.all.iter().find(has_some) {
+                let mut missing = missing;
+                missing.retain(|key| other.messages.contains_key(*key));
+                let text = format!(
+                    "there is no translation of {}, which {FOLDER}/{}.toml has",
+                    listed(&missing),
+                    other.tag
+                );
+                found.push((format!("{FOLDER}/{}.toml", catalog.tag), text));
+            }
+        }
         found
     }
 
@@ -236,6 +274,16 @@ impl Catalogs {
     pub(crate) fn is_news(&self, missed: String) -> bool {
         let mut known = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
         known.len() < crate::limits::MISSED_KEYS_MAX && known.insert(missed)
+    }
+}
+
+/// Names the first of some keys, and the number of the others.
+fn listed(keys: &[&String]) -> String {
+    let shown: Vec<&str> = keys.iter().take(3).map(|key| key.as_str()).collect();
+    let shown = shown.join(", ");
+    match keys.len() {
+        0..=3 => shown,
+        count => format!("{shown} and {} more", count - 3),
     }
 }
 

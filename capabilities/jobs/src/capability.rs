@@ -26,7 +26,7 @@ pub static CAPABILITY: Capability = Capability {
     modules: &[&MODULE],
     sections: &[&SECTION],
     offers: &["jobs"],
-    server_tables: &[schema::SERVER_TABLES],
+    server_tables: &schema::SERVER_TABLES,
     configure: |settings| {
         settings
             .resolve(&SECTION, JobsConfig::from_settings)

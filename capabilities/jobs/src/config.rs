@@ -19,7 +19,7 @@ pub static SECTION: Section = Section {
             "jobs of one queue that run at the same time in this process"),
         SettingKey::texts("queues", Preset::Empty,
             "queues with limits of their own: \"mail 2\" runs 2 at the same time, \"mail 2 100/m\" also starts at \
-             most 100 in a minute (s, m, h)"),
+             most 100 in a minute (s, m, h), in all processes that share the database"),
         SettingKey::time("lease", 1_000..=LEASE_MILLIS_MAX, 30_000,
             "a job runs again if its process has not said for so long that it goes on"),
         SettingKey::size("args_bytes_max", 1..=16 * 1024 * 1024, 256 * 1024, "largest arguments of a job, as JSON"),
@@ -48,13 +48,30 @@ pub struct JobsConfig {
     pub keep_done_millis: i64,
 }
 
-/// The limits of one queue, in one process.
+/// The limits of one queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueRule {
-    /// The number of jobs that run at the same time.
+    /// The number of jobs that run at the same time in this process.
     pub concurrency: usize,
-    /// The number of jobs that may start within a time.
-    pub rate: Option<(u32, Duration)>,
+    /// The rate at which jobs may start, in all processes that share the database.
+    pub rate: Option<QueueRate>,
+}
+
+/// The number of jobs that may start within a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueRate {
+    /// The number.
+    pub count: u32,
+    /// The time.
+    pub period: Duration,
+}
+
+impl QueueRate {
+    /// Returns the time in milliseconds, at least 1.
+    pub(crate) fn period_millis(self) -> i64 {
+        let millis = i64::try_from(self.period.as_millis());
+        millis.unwrap_or(i64::MAX).max(1)
+    }
 }
 
 impl JobsConfig {
@@ -63,15 +80,7 @@ impl JobsConfig {
     /// # Errors
     /// A queue that is not written as it must be.
     pub fn from_settings(settings: &Settings) -> Result<Self, String> {
-        let mut queues = BTreeMap::new();
-        for text in settings.list("queues") {
-            let (name, rule) = rule(&text).ok_or_else(|| {
-                format!(
-                    "queues: {text:?} is not a queue with its limits, such as \"mail 2\" or \"mail 2 100/m\""
-                )
-            })?;
-            queues.insert(name, rule);
-        }
+        let queues = rules(&settings.list("queues"))?;
         let days = |key: &str| settings.number::<u32>(key);
         let millis = |days: u32| i64::from(days) * DAY_MILLIS as i64;
         Ok(Self {
@@ -95,6 +104,23 @@ impl JobsConfig {
     }
 }
 
+/// Reads the queues that have limits of their own.
+fn rules(texts: &[String]) -> Result<BTreeMap<String, QueueRule>, String> {
+    let mut queues = BTreeMap::new();
+    for text in texts {
+        let (name, rule) = rule(text).ok_or_else(|| {
+            format!(
+                "queues: {text:?} is not a queue with its limits, such as \"mail 2\" or \"mail 2 100/m\""
+            )
+        })?;
+        if queues.contains_key(&name) {
+            return Err(format!("queues: {name} stands there twice"));
+        }
+        queues.insert(name, rule);
+    }
+    Ok(queues)
+}
+
 /// Reads `name concurrency` or `name concurrency count/unit`.
 fn rule(text: &str) -> Option<(String, QueueRule)> {
     let mut words = text.split_whitespace();
@@ -107,7 +133,8 @@ fn rule(text: &str) -> Option<(String, QueueRule)> {
             let (count, unit) = rate.split_once('/')?;
             let count = count.parse().ok().filter(|count| *count > 0)?;
             let millis = units::millis(&format!("1 {unit}"))?;
-            Some((count, Duration::from_millis(millis.max(1))))
+            let period = Duration::from_millis(millis.max(1));
+            Some(QueueRate { count, period })
         }
     };
     let rule = QueueRule { concurrency, rate };
@@ -119,13 +146,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_queue_has_one_rule() {
+        let read = |texts: [&str; 2]| rules(&texts.map(str::to_owned));
+        assert_eq!(read(["mail 2", "api 3"]).map(|all| all.len()), Ok(2));
+        let error = read(["mail 2", "mail 3 1/s"]).expect_err("twice");
+        assert_eq!(error, "queues: mail stands there twice");
+    }
+
+    #[test]
     fn a_queue_has_a_number_and_perhaps_a_rate() {
         let plain = |concurrency| QueueRule {
             concurrency,
             rate: None,
         };
         assert_eq!(rule("mail 2"), Some(("mail".into(), plain(2))));
-        let minute = Some((100, Duration::from_secs(60)));
+        let minute = Some(QueueRate {
+            count: 100,
+            period: Duration::from_secs(60),
+        });
         assert_eq!(
             rule(" api  5 100/m").map(|(_, rule)| rule.rate),
             Some(minute)

@@ -30,6 +30,7 @@ mod schedule;
 mod table;
 
 pub use capability::CAPABILITY;
-pub use config::{JobsConfig, QueueRule, SECTION};
-pub use table::SERVER_STATEMENTS;
+pub use config::{JobsConfig, QueueRate, QueueRule, SECTION};
+pub use postgres::POSTGRES_STATEMENTS;
+pub use table::listed::SERVER_STATEMENTS;
 pub use table::people::{CronView, JobFilter, JobView};

@@ -38,8 +38,20 @@ pub(crate) const LISTED_ARGS_BYTES_MAX: usize = 256 * 1024;
 pub(crate) const DEPTH_MAX: usize = 128;
 /// The most jobs that are taken ahead of their turn, of one queue.
 pub(crate) const AHEAD_MAX: usize = 1_000;
+/// The parts of the period of a rate: starts within one are counted together.
+pub(crate) const RATE_PARTS: i64 = 1_000;
+/// The least time after which a job is late: from its start as a rate counts it to the start of its function a tenth of
+/// the period may pass. A late job goes back, and is counted anew.
+pub(crate) const LATE_MIN: Duration = Duration::from_millis(20);
+/// The greatest such time.
+pub(crate) const LATE_MAX: Duration = Duration::from_secs(2);
+/// The longest pause until a process looks again whether other processes have left room for a rate.
+pub(crate) const RATE_LOOK: Duration = Duration::from_secs(10);
 /// The most jobs that one transaction of the keeper changes for one reason.
 pub(crate) const BATCH_MAX: usize = 1_000;
+/// The most jobs of a queue that nothing declares any more that move at once. A process moves some every [`PRUNE`]: so
+/// two versions that declare different queues move each job once in that time.
+pub(crate) const STRAYS_MAX: usize = 10_000;
 /// The most jobs that a test runs at once.
 pub(crate) const TEST_ATTEMPTS_MAX: i64 = 10_000;
 /// The interval at which the keeper looks for what other processes have added without ringing.
@@ -57,6 +69,8 @@ pub(crate) const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
 pub(crate) const AWAY_PAUSE_MAX: Duration = Duration::from_secs(5);
 /// The interval at which ended jobs are removed that were kept long enough.
 pub(crate) const PRUNE: Duration = Duration::from_secs(60);
+/// The interval at which a process tries again to take jobs of queues with a rate where it may not count their starts.
+pub(crate) const DENIED_AGAIN: Duration = Duration::from_secs(60);
 /// The longest lease, in milliseconds.
 pub(crate) const LEASE_MILLIS_MAX: u64 = 24 * 3_600 * 1_000;
 /// A clock that is set back by more, in milliseconds, was wrong before: crons go on by the new time.

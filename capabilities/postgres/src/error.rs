@@ -9,6 +9,9 @@ use sampan_host::statement_text::{position, with_statement};
 use sampan_host::{Details, Error, ErrorKind, Hint};
 use std::fmt::Write;
 
+/// The code of parameters that do not fit. The server gives none such.
+const PARAMETER: &str = "parameter";
+
 /// An error or a notice of the server: its fields, see "Error and Notice Message Fields" in the documentation of the
 /// protocol.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -156,6 +159,9 @@ impl ServerError {
         if self.sqlstate == "42P18" {
             message.push_str("; write its type: CAST(? AS text)");
         }
+        if self.sqlstate == "42601" && self.routine == "exec_parse_message" {
+            message.push_str("; one statement at a time: use db.batch");
+        }
         // The name of the schema is all that the server's message adds to its state.
         if self.sqlstate == "42501" && self.message.contains("schema") {
             message.push_str(
@@ -209,6 +215,8 @@ pub(crate) enum Failure {
     },
     /// The connection was lost. Nothing was sent of the statement, so nothing happened.
     NotSent(String),
+    /// A transaction has taken the connection before the statement was sent. Another one will do.
+    Taken,
     /// The connection was lost, and the statement's transaction with it: it was not committed.
     Lost(String),
     /// The connection was lost while a commit may have been under way.
@@ -237,6 +245,11 @@ impl Failure {
         let (kind, code, message) = match self {
             Self::Server { error, .. } => return error.error(sql, parsed),
             Self::Refused(error) => return error,
+            Self::Taken => (
+                ErrorKind::Unavailable,
+                "busy",
+                "transactions have taken each connection to PostgreSQL".to_owned(),
+            ),
             Self::NotSent(why) | Self::Lost(why) => (
                 ErrorKind::Unavailable,
                 "io",
@@ -289,5 +302,10 @@ pub(crate) fn refused(code: &'static str, message: &str, sql: &str) -> Error {
 
 /// Returns the error of parameters that do not fit.
 pub(crate) fn parameter(message: &str, hint: Option<Hint>, sql: &str) -> Error {
-    refused("parameter", message, sql).with_hint(hint)
+    refused(PARAMETER, message, sql).with_hint(hint)
+}
+
+/// Reports whether an error is about parameters that do not fit, so that the statement was not sent.
+pub(crate) fn is_parameter(error: &Error) -> bool {
+    error.code() == Some(PARAMETER)
 }

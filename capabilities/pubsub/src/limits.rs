@@ -10,6 +10,8 @@ pub(crate) const MESSAGE_BYTES_MAX: u64 = 1024 * 1024;
 pub(crate) const INBOX_MESSAGES_MAX: usize = 100_000;
 /// The most bytes of messages that wait for a worker that is busy.
 pub(crate) const INBOX_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// The most bytes of messages of a worker that wait for commits.
+pub(crate) const HELD_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// The number of receivers that get a message before other tasks of the worker have their turn.
 pub(crate) const RECEIVERS_AT_ONCE: usize = 512;
 /// The number of messages that one turn of a worker delivers.

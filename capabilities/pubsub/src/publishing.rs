@@ -1,10 +1,12 @@
 //! The way of a message from the script that publishes it: to the hub of this process, or to the carrier of all.
 
+use crate::limits::HELD_BYTES_MAX;
 use crate::worker::WorkerTopics;
 use sampan_host::carrier::{Carrier, Publication, WorkerCarrier};
 use sampan_host::log::{Cause, Entry, Level, Log};
 use sampan_host::topics::MessageKind;
 use sampan_host::{Effects, Error, ErrorKind, RequestView, Verdict};
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::oneshot;
@@ -19,15 +21,52 @@ pub(crate) struct Surroundings {
     pub(crate) log: Option<Rc<Rc<dyn Log>>>,
 }
 
+/// The bytes of a message that waits for a commit.
+struct HeldBytes {
+    all: Rc<Cell<usize>>,
+    bytes: usize,
+}
+
+impl HeldBytes {
+    fn new(all: &Rc<Cell<usize>>, bytes: usize) -> Result<Self, Error> {
+        let before = all.get();
+        if before > 0 && before + bytes > HELD_BYTES_MAX {
+            let text = format!(
+                "publish: more than {HELD_BYTES_MAX} bytes of messages wait for commits: publish fewer between a write \
+                 and its commit"
+            );
+            return Err(Error::new(ErrorKind::Unavailable, text));
+        }
+        all.set(before + bytes);
+        let all = Rc::clone(all);
+        Ok(Self { all, bytes })
+    }
+}
+
+impl Drop for HeldBytes {
+    fn drop(&mut self) {
+        self.all.set(self.all.get() - self.bytes);
+    }
+}
+
 impl WorkerTopics {
     /// Publishes a message in this process, when everything is committed that it may depend on.
+    ///
+    /// # Errors
+    /// Fails if the writes of the run were rolled back, or too many messages wait.
     pub(crate) fn publish_here(
         &self,
         request: Option<&Rc<dyn RequestView>>,
         publication: Publication,
     ) -> Result<(), Error> {
         let hub = Arc::clone(&self.hub);
-        self.around.effects.when_settled(request, move |verdict| {
+        let effects = &self.around.effects;
+        let held = match effects.are_held(request)? {
+            true => Some(HeldBytes::new(&self.held_bytes, publication.size())?),
+            false => None,
+        };
+        effects.when_settled(request, move |verdict| {
+            drop(held);
             if verdict == Verdict::Committed {
                 let Publication { topic, payload } = publication;
                 hub.publish(topic, MessageKind::Published, payload);
@@ -72,5 +111,23 @@ impl WorkerTopics {
             }));
         });
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_that_wait_have_a_limit() {
+        let all = Rc::default();
+        let hold = |bytes| HeldBytes::new(&all, bytes);
+        // A single one may be larger.
+        drop(hold(HELD_BYTES_MAX + 1).expect("room"));
+        let held = hold(HELD_BYTES_MAX).expect("room");
+        let error = hold(1).err().expect("no room");
+        assert_eq!(error.kind(), ErrorKind::Unavailable);
+        drop(held);
+        assert!(hold(1).is_ok() && all.get() == 0);
     }
 }

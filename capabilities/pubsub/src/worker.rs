@@ -21,6 +21,8 @@ use tokio::task::{JoinHandle, spawn_local};
 pub(crate) struct WorkerTopics {
     pub(crate) hub: Arc<Hub>,
     pub(crate) around: Surroundings,
+    /// The bytes of messages that wait for commits.
+    pub(crate) held_bytes: Rc<Cell<usize>>,
     place: usize,
     /// Made when the worker begins to serve, or with its first receiver.
     inbox: OnceCell<(WorkerKey, Arc<Inbox>)>,
@@ -95,6 +97,7 @@ impl WorkerTopics {
         Rc::new(Self {
             hub,
             around,
+            held_bytes: Rc::default(),
             place,
             inbox: OnceCell::new(),
             receivers: RefCell::default(),

@@ -13,7 +13,8 @@ use sampan_host::{
     Value, param,
 };
 use search::Replacement;
-use std::rc::Rc;
+use std::cell::RefCell;
+use std::rc::{Rc, Weak};
 
 const TEXT: Param = param!("text": Type::Text, "The text that is searched, at most 1 MiB.");
 const PATTERN: Param = param!("pattern": Type::Text,
@@ -141,6 +142,30 @@ const fn row(
     }
 }
 
+/// A pattern of `regex.new`. A script may keep any number of them, so they share the compiled ones of their isolate:
+/// one that is not used for long is compiled again.
+struct KeptPattern {
+    text: String,
+    compiled: RefCell<Weak<Pattern>>,
+}
+
+impl KeptPattern {
+    fn new(context: &Context, text: String) -> Result<Self, Error> {
+        let pattern = compile::compiled(context, &text)?;
+        let compiled = RefCell::new(Rc::downgrade(&pattern));
+        Ok(Self { text, compiled })
+    }
+
+    fn compiled(&self, context: &Context) -> Result<Rc<Pattern>, Error> {
+        if let Some(pattern) = self.compiled.borrow().upgrade() {
+            return Ok(pattern);
+        }
+        let pattern = compile::compiled(context, &self.text)?;
+        self.compiled.replace(Rc::downgrade(&pattern));
+        Ok(pattern)
+    }
+}
+
 /// The arguments of a search: of a function of the module the pattern is the second, a method has it.
 struct Searched {
     pattern: Rc<Pattern>,
@@ -153,7 +178,8 @@ fn searched(context: &Context, args: &mut Args) -> Result<Searched, Error> {
     let text = args.text(0);
     search::check(&text)?;
     let (pattern, next) = if args.is_method() {
-        (args.object::<Rc<Pattern>>(context)?.1.as_ref().clone(), 1)
+        let kept = args.object::<KeptPattern>(context)?.1;
+        (kept.compiled(context)?, 1)
     } else {
         (compile::compiled(context, &args.text(1))?, 2)
     };
@@ -216,6 +242,24 @@ fn escape(_: &Context, mut args: Args) -> Result<Value, Error> {
 
 fn new(context: &Context, mut args: Args) -> Result<Value, Error> {
     let pattern = compile::with_flags(&args.text(0), args.take(1))?;
-    let regex = compile::compiled(context, &pattern)?;
-    Ok(Value::Object(context.objects().add(&REGEX, regex)))
+    let kept = KeptPattern::new(context, pattern)?;
+    Ok(Value::Object(context.objects().add(&REGEX, kept)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::COMPILED_PATTERNS_MAX;
+
+    #[test]
+    fn of_many_patterns_that_are_kept_few_are_compiled() {
+        let context = Context::default();
+        let make = |at| KeptPattern::new(&context, format!("a{at}")).expect("a pattern");
+        let kept: Vec<KeptPattern> = (0..1_000).map(make).collect();
+        let is_compiled = |one: &&KeptPattern| one.compiled.borrow().upgrade().is_some();
+        let count = kept.iter().filter(is_compiled).count();
+        assert_eq!(count, COMPILED_PATTERNS_MAX);
+        let first = kept[0].compiled(&context).expect("a pattern");
+        assert!(first.regex.is_match("a0") && is_compiled(&&kept[0]));
+    }
 }

@@ -124,23 +124,23 @@ fn search(args: &mut Args, function: &str) -> Result<SessionSearch, Error> {
     }
 }
 
-/// Returns the key of the session that is the second argument; `None` without one, and before it is kept.
-fn given_key(context: &Context, args: &mut Args) -> Result<Option<SessionKey>, Error> {
+/// Returns the session that is the second argument, if there is one.
+fn given_session(context: &Context, args: &mut Args) -> Result<Option<Rc<AnySession>>, Error> {
     let Value::Object(object) = args.take(1) else {
         return Ok(None);
     };
     let session = context.objects().get::<AnySession>(object);
-    let session = session.ok_or_else(|| object.class().is_over())?;
-    Ok(match &*session {
-        AnySession::OfRequest(session) => session.kept_key(),
-        AnySession::OfSocket(session) => session.key(),
-    })
+    session.map(Some).ok_or_else(|| object.class().is_over())
 }
 
 fn end_all(context: &Context, mut args: Args) -> Result<Prompt, Error> {
     let search = search(&mut args, "end_all")?;
-    let except = given_key(context, &mut args)?;
-    by_value::end_all(context, search, except)
+    let except = given_session(context, &mut args)?;
+    let key = except.as_ref().and_then(|session| session.key());
+    if let Some(AnySession::OfRequest(session)) = except.as_deref() {
+        session.note_others_end();
+    }
+    by_value::end_all(context, search, key)
 }
 
 fn end_one(context: &Context, mut args: Args) -> Result<Prompt, Error> {
@@ -151,14 +151,24 @@ fn end_one(context: &Context, mut args: Args) -> Result<Prompt, Error> {
 
 fn list(context: &Context, mut args: Args) -> Result<Prompt, Error> {
     let search = search(&mut args, "list")?;
-    let current = given_key(context, &mut args)?;
-    by_value::list(context, search, current)
+    let current = given_session(context, &mut args)?;
+    by_value::list(context, search, current.and_then(|session| session.key()))
 }
 
 /// The session that an object of a script stands for.
 enum AnySession {
     OfRequest(Rc<Session>),
     OfSocket(Rc<KeptSession>),
+}
+
+impl AnySession {
+    /// Returns the key under which the session is kept now; `None` before it is kept.
+    fn key(&self) -> Option<SessionKey> {
+        match self {
+            Self::OfRequest(session) => session.kept_key(),
+            Self::OfSocket(session) => session.key(),
+        }
+    }
 }
 
 fn of_request(context: &Context, args: Args) -> Result<Value, Error> {

@@ -108,6 +108,8 @@ struct SessionState {
     bytes: Option<usize>,
     is_cleared: bool,
     is_renewed: bool,
+    /// True if the request has ended the other sessions of its user.
+    has_ended_others: bool,
 }
 
 /// A session that was there when the request asked.
@@ -239,6 +241,7 @@ impl Session {
                 bytes: None,
                 is_cleared: false,
                 is_renewed: false,
+                has_ended_others: false,
             }),
             news: Cell::default(),
             prepared: request.store().get(),
@@ -327,6 +330,11 @@ impl Session {
         self.check_open()?;
         self.state.borrow_mut().is_renewed = true;
         Ok(())
+    }
+
+    /// Takes note that the other sessions end: a new id of this one is none for those who know the old id.
+    pub(crate) fn note_others_end(&self) {
+        self.state.borrow_mut().has_ended_others = true;
     }
 
     /// Leaves a message for the next page.

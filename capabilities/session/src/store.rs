@@ -121,6 +121,14 @@ impl SessionChoice {
             Self::Only(key) => Some((" AND id = ?", key)),
         }
     }
+
+    /// Returns the one that stays.
+    fn kept(&self) -> Option<&SessionKey> {
+        match self {
+            Self::Except(key) => Some(key),
+            Self::All | Self::Only(_) => None,
+        }
+    }
 }
 
 /// Returns the change that ends a session, if it is there.
@@ -224,11 +232,17 @@ pub trait SessionStore {
     }
 
     /// Removes the chosen ones of the sessions that have this value under a key, together with the other writes of the
-    /// request. Returns how many there were.
+    /// request. Where one of them stays, no id that it had before leads to it any more. Returns how many there were.
     ///
     /// # Errors
     /// They cannot be searched by this key, or not be written.
-    fn remove_with(&self, key: &str, value: &Value, chosen: SessionChoice) -> Result<usize, Error>;
+    fn remove_with(
+        &self,
+        key: &str,
+        value: &Value,
+        chosen: SessionChoice,
+        now: u64,
+    ) -> Result<usize, Error>;
 
     /// Returns the sessions that have this value under a key and end after `now`: the newest `count_max`.
     ///

@@ -197,7 +197,9 @@ fn close(context: &Context, mut args: Args) -> Result<Value, Error> {
         .then_some(code as u16)
         .filter(|code| may_send(*code));
     let code = code.ok_or_else(|| {
-        Error::script("the code for closing must be 1000, or 3000 to 4999 for the app's own")
+        Error::script(
+            "the code for closing must be one that is sent, such as 1000, or 3000 to 4999 for the app's own",
+        )
     })?;
     if reason.len() > REASON_BYTES_MAX {
         let text = format!("the reason for closing has at most {REASON_BYTES_MAX} bytes");

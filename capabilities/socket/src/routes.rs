@@ -10,6 +10,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 
+/// A map whose keys no client chooses. Each message looks into it.
+type FastMap<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+
 /// The names of the functions that a route may have.
 const EVENTS: [&str; 4] = ["open", "message", "drain", "close"];
 
@@ -35,10 +38,10 @@ pub(crate) struct Routes {
     defaults: SocketSettings,
     next_id: Rc<Cell<u64>>,
     objects: Objects,
-    by_pattern: RefCell<HashMap<Rc<str>, Rc<SocketRoute>>>,
+    by_pattern: RefCell<FastMap<Rc<str>, Rc<SocketRoute>>>,
     /// The object of each socket that a script has seen, held until the socket has ended: an event may wait for its
     /// turn while the collector finds that the script has forgotten the object.
-    sockets: RefCell<HashMap<u64, Object>>,
+    sockets: RefCell<FastMap<u64, Object>>,
 }
 
 impl Routes {

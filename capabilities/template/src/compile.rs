@@ -12,7 +12,7 @@ mod with_blocks;
 use crate::compile::names::{CompileFault, TextPlace};
 use crate::compile::rewrite::rewrite;
 use crate::compile::survey::{Shape, Sight, Survey};
-use crate::compile::syntax::explained;
+use crate::compile::syntax::{explained, panicked};
 use crate::compile::with_blocks::assign_together;
 use crate::program::{
     Compare, Escape, Known, KnownFilter, KnownTest, LoopField, Math, Op, Program, Source, Template,
@@ -30,6 +30,8 @@ use std::sync::atomic::AtomicUsize;
 const OPERATORS_MAX: usize = 1_000;
 /// The most `elif` in one template.
 const BRANCHES_MAX: usize = 500;
+/// The longest name, in bytes: one that is unknown is compared with all that are known.
+const NAME_BYTES_MAX: usize = 1_000;
 
 /// Compiles a template.
 ///
@@ -37,12 +39,7 @@ const BRANCHES_MAX: usize = 500;
 /// The text is not a template.
 pub(crate) fn compile(name: &str, text: &str) -> Result<Template, CompileFault> {
     // The generator takes some trees for impossible that the parser makes of wrong text.
-    catch_unwind(|| compile_tree(name, text)).unwrap_or_else(|_| {
-        Err(CompileFault {
-            message: "syntax error: a name was expected where something is assigned".to_owned(),
-            place: TextPlace::Line(1),
-        })
-    })
+    catch_unwind(|| compile_tree(name, text)).unwrap_or_else(|_| Err(panicked(text)))
 }
 
 fn compile_tree(name: &str, text: &str) -> Result<Template, CompileFault> {
@@ -122,6 +119,17 @@ fn check_tokens(text: &str) -> Result<Vec<bool>, CompileFault> {
         let Ok((token, span)) = token else {
             return Ok(isolated);
         };
+        if let Token::Ident(name) = token
+            && name.len() > NAME_BYTES_MAX
+        {
+            let bytes = name.len();
+            return Err(CompileFault {
+                message: format!(
+                    "syntax error: a name has {bytes} bytes: at most {NAME_BYTES_MAX} are taken"
+                ),
+                place: TextPlace::Byte(span.start_offset),
+            });
+        }
         let is_elif = begins && matches!(token, Token::Ident("elif"));
         if begins && matches!(token, Token::Ident("include" | "import" | "from")) {
             isolated.push(false);

@@ -95,35 +95,59 @@ fn place(source: &Source, line: u32) -> Place {
     }
 }
 
-/// The line and its neighbours, and a mark below the column.
+/// The line and its neighbours, and a mark below the column. A line that is long is shown around the column.
 fn excerpt(text: &str, line: u32, column: Option<u32>) -> String {
     let mut shown = String::new();
     for (number, text) in (1..).zip(text.lines()) {
         if number + 1 < line || number > line + 1 {
             continue;
         }
+        let column = column.filter(|_| number == line);
+        let before = column.map_or(0, |column| column as usize - 1);
+        let left_out = match before < SHOWN_CHARS_MAX {
+            true => 0,
+            false => before - SHOWN_CHARS_MAX / 2,
+        };
         let mark = if number == line { '>' } else { ' ' };
+        let dots = if left_out == 0 { "" } else { "..." };
+        let rest = text.chars().skip(left_out);
         let _ = write!(
             shown,
-            "\n{mark} {number:>4} | {}",
-            line_shown(text).trim_end()
+            "\n{mark} {number:>4} | {dots}{}",
+            line_shown(rest.clone()).trim_end()
         );
-        if let Some(column) = column.filter(|_| number == line) {
-            let before: String = text.chars().take(column as usize - 1).collect();
-            let before = line_shown(&before).chars().count();
-            if before < SHOWN_CHARS_MAX {
-                let _ = write!(shown, "\n       | {:before$}^", "");
-            }
+        if column.is_some() {
+            let before = line_shown(rest.take(before - left_out));
+            let before = dots.len() + before.chars().map(cells).sum::<usize>();
+            let _ = write!(shown, "\n       | {:before$}^", "");
         }
     }
     shown
 }
 
 /// A line of a template as far as it is shown.
-fn line_shown(text: &str) -> String {
-    let text = text.replace('\t', "    ");
-    let shown = text.chars().filter(|one| !one.is_control());
-    shown.take(SHOWN_CHARS_MAX).collect()
+fn line_shown(text: impl Iterator<Item = char>) -> String {
+    let mut shown = String::new();
+    for one in text.take(SHOWN_CHARS_MAX) {
+        match one {
+            '\t' => shown.push_str("    "),
+            one if one.is_control() => {}
+            one => shown.push(one),
+        }
+    }
+    shown
+}
+
+/// Returns the number of cells of a terminal that a character takes, roughly: two for those of East Asian scripts and
+/// for emoji, none for accents that join the character before.
+fn cells(one: char) -> usize {
+    match u32::from(one) {
+        0x300..=0x36f | 0x200b..=0x200f | 0xfe00..=0xfe0f => 0,
+        0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff => 2,
+        0xfe30..=0xfe6f | 0xff00..=0xff60 | 0xffe0..=0xffe6 => 2,
+        0x1f300..=0x1f64f | 0x1f680..=0x1f6ff | 0x1f900..=0x1faff | 0x20000..=0x3fffd => 2,
+        _ => 1,
+    }
 }
 
 impl Source {

@@ -354,7 +354,64 @@ fn the_place_is_marked() {
     let long = format!("{}{{{{ y z }}}}", "x".repeat(130));
     let error = error(&long);
     assert!(
-        error.starts_with("templates/a.html:1:136: ") && !error.contains('^'),
+        error.starts_with("templates/a.html:1:136: ") && error.contains('^'),
         "{error}"
     );
+}
+
+#[test]
+fn the_place_is_marked_in_long_and_in_wide_lines() {
+    let mark = |text: &str| {
+        let error = error(text);
+        let lines: Vec<&str> = error.lines().skip(1).take(2).collect();
+        let [line, mark] = lines[..] else {
+            panic!("{error}");
+        };
+        let before = mark.strip_suffix('^').expect("a mark").len();
+        (line.to_owned(), before)
+    };
+    // The mark is below the word, which is in the part that is shown.
+    let (line, before) = mark(&format!("{}{{% nothing %}}", "a".repeat(500)));
+    assert!(line.starts_with(">    1 | ...aaa"), "{line}");
+    assert_eq!(line.find("nothing"), Some(before), "{line}");
+    let (line, before) = mark("<p>\t{% nothing %}");
+    assert_eq!(line.find("nothing"), Some(before), "{line}");
+    // Three characters that take two cells each, and one that takes none.
+    let (line, before) = mark("日本語e\u{301}{% nothing %}");
+    let chars = line.chars().position(|one| one == 'n').expect("the word");
+    assert_eq!(before, chars + 3 - 1, "{line}");
+}
+
+#[test]
+fn errors_far_to_the_right_are_told_as_such() {
+    let text = format!("\n{}{{{{ \"a }}}}", "a".repeat(70_000));
+    let error = error(&text);
+    let first = error.lines().next().unwrap_or_default();
+    // A build without checks of sums goes on to the error itself.
+    let expected = match cfg!(debug_assertions) {
+        true => "behind column 65535",
+        false => "string",
+    };
+    assert!(first.starts_with("templates/a.html:2"), "{first}");
+    assert!(first.contains(expected), "{first}");
+}
+
+#[test]
+fn names_of_a_megabyte_are_refused_at_once() {
+    let name = "n".repeat(1_000_000);
+    for text in [
+        format!("{{{{ 1 | {name} }}}}"),
+        format!("{{{{ 1 is {name} }}}}"),
+        format!("{{{{ {name}() }}}}"),
+        format!("{{% {name} %}}"),
+        format!("{{{{ 1 | round({name}=1) }}}}"),
+    ] {
+        let error = error(&text);
+        let told = "syntax error: a name has 1000000 bytes: at most 1000 are taken";
+        assert!(
+            error.contains(told),
+            "{}",
+            error.get(..200).unwrap_or(&error)
+        );
+    }
 }

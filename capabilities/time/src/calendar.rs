@@ -1,7 +1,8 @@
 //! Dates in time zones: their parts, and steps by the calendar. The zones are those of IANA that the executable has.
 
+use crate::local::{date_at, seconds_of};
+use jiff::Span;
 use jiff::tz::TimeZone;
-use jiff::{Span, Timestamp};
 use sampan_host::{
     Args, Context, Error, Function, FunctionKind, Param, Type, Value, clock, param, refusals, row,
 };
@@ -75,27 +76,31 @@ pub(super) fn zone_of(options: Vec<(String, Value)>) -> Result<TimeZone, Error> 
     Ok(found)
 }
 
-/// Returns the time of a number of seconds, and the part of a second below it.
-pub(super) fn timestamp(seconds: f64) -> Result<(Timestamp, f64), Error> {
-    let whole = seconds.floor();
-    // The conversion saturates; the years are checked next.
-    let found = Timestamp::from_second(whole as i64).ok();
-    let found = found.filter(|_| seconds.is_finite());
-    let found = found.ok_or_else(|| {
-        Error::script(format!(
-            "{seconds} is not a time between the years -9999 and 9999, in seconds since 1970"
-        ))
-    })?;
-    Ok((found, seconds - whole))
+/// Returns the whole seconds of a time.
+///
+/// # Errors
+/// The time is not a finite number.
+pub(super) fn whole(seconds: f64) -> Result<i64, Error> {
+    // The conversion saturates.
+    match seconds.is_finite() {
+        true => Ok(seconds.floor() as i64),
+        false => Err(out_of_range(seconds)),
+    }
+}
+
+#[cold]
+pub(super) fn out_of_range(seconds: f64) -> Error {
+    Error::script(format!(
+        "{seconds} is not a time between the years -9999 and 9999, in seconds since 1970"
+    ))
 }
 
 fn date(_: &Context, mut args: Args) -> Result<Value, Error> {
     let seconds = args.number(0);
     let seconds = seconds.unwrap_or_else(|| clock::since_1970().as_secs_f64());
     let zone = zone_of(members(args.take(1)))?;
-    let (time, _) = timestamp(seconds)?;
-    let offset = zone.to_offset(time);
-    let date = offset.to_datetime(time);
+    let found = date_at(whole(seconds)?, &zone);
+    let (date, offset) = found.ok_or_else(|| out_of_range(seconds))?;
     let parts = [
         ("year", i64::from(date.year())),
         ("month", i64::from(date.month())),
@@ -116,7 +121,9 @@ fn add(_: &Context, mut args: Args) -> Result<Value, Error> {
     const NAMES: [&str; 8] = [
         "years", "months", "weeks", "days", "hours", "minutes", "seconds", "tz",
     ];
-    let (time, part) = timestamp(args.number(0).unwrap_or(0.0))?;
+    let start = args.number(0).unwrap_or(0.0);
+    let time = whole(start)?;
+    date_at(time, &TimeZone::UTC).ok_or_else(|| out_of_range(start))?;
     let (mut found, [mut months, mut days, mut seconds]) = (TimeZone::UTC, [0_i64; 3]);
     for (name, value) in members(args.take(1)) {
         if name == "tz" {
@@ -146,31 +153,23 @@ fn add(_: &Context, mut args: Args) -> Result<Value, Error> {
         one.map_err(|_| Error::script(format!("time.add: {count} is too many {name}")))?;
         *sum += count * factor;
     }
-    let later = moved(time, &found, months, days, seconds).map_err(|_| {
+    let later = moved(time, &found, months, days, seconds).ok_or_else(|| {
         Error::script("time.add: the result is not between the years -9999 and 9999")
     })?;
-    Ok(Value::Float(later.as_second() as f64 + part))
+    Ok(Value::Float(later as f64 + (start - time as f64)))
 }
 
 /// Moves a time by months, then by days of the calendar in a zone, then by seconds. Each has a sign of its own, which a
 /// `Span` of several units has not.
-fn moved(
-    time: Timestamp,
-    zone: &TimeZone,
-    months: i64,
-    days: i64,
-    seconds: i64,
-) -> Result<Timestamp, jiff::Error> {
+fn moved(time: i64, zone: &TimeZone, months: i64, days: i64, seconds: i64) -> Option<i64> {
     let mut time = time;
     if (months, days) != (0, 0) {
         // On the calendar, so that a day in between that lacks the hour changes nothing.
-        let date = zone.to_datetime(time);
-        let date = date.checked_add(Span::new().try_months(months)?)?;
-        let date = date.checked_add(Span::new().try_days(days)?)?;
-        time = zone
-            .to_ambiguous_zoned_datetime(date)
-            .compatible()?
-            .timestamp();
+        let (date, _) = date_at(time, zone)?;
+        let date = date.checked_add(Span::new().try_months(months).ok()?);
+        let date = date.ok()?.checked_add(Span::new().try_days(days).ok()?);
+        time = seconds_of(date.ok()?, zone)? as i64;
     }
-    time.checked_add(Span::new().try_seconds(seconds)?)
+    let later = time.checked_add(seconds)?;
+    date_at(later, zone).map(|_| later)
 }

@@ -1,12 +1,13 @@
 //! Dates as text: written and read.
 
-use crate::calendar::{SECONDS, ZONE, members, timestamp, zone_of};
+use crate::calendar::{SECONDS, ZONE, members, out_of_range, whole, zone_of};
 use crate::http;
-use jiff::civil::DateTime;
-use jiff::fmt::strtime;
+use crate::local::{date_at, is_at_end, seconds, seconds_at_end, seconds_of};
+use jiff::civil::{DateTime, Time};
+use jiff::fmt::strtime::{self, BrokenDownTime, PosixCustom};
 use jiff::fmt::temporal::Pieces;
-use jiff::tz::TimeZone;
-use jiff::{Timestamp, ZonedDateTime};
+use jiff::tz::{Offset, TimeZone};
+use jiff::{SignedDuration, Timestamp, ZonedDateTime};
 use sampan_host::{Args, Context, Error, Function, FunctionKind, Param, Type, Value, param, row};
 
 /// The longest text or format that is read, in bytes.
@@ -16,7 +17,7 @@ pub(super) const FORMAT: Function = row!("format"(
         SECONDS,
         param!("format"? Type::Text,
             "What is written, as in C's `strftime`: `%d.%m.%Y %H:%M`. Unless given, the date as ISO 8601 writes it: \
-             `2026-11-22T14:05:09Z`, or with the offset of the time zone."),
+             `2026-11-22T14:05:09Z`, or with the offset of the time zone. `%c` and `%x` are those of the locale `C`."),
         ZONE,
     ) -> Type::Text, FunctionKind::Sync(format),
     "A date as text. Names of months and days are English: `req:format_date` writes those of other languages.");
@@ -41,26 +42,76 @@ fn format(_: &Context, mut args: Args) -> Result<Value, Error> {
         _ => None,
     };
     let zone = zone_of(members(args.take(2)))?;
-    let (whole, _) = timestamp(seconds)?;
-    // A number of this size has no digits below a microsecond.
-    let time = Timestamp::from_microsecond((seconds * 1e6).round() as i64).unwrap_or(whole);
+    whole(seconds)?;
+    // A number of this size has no digits below a microsecond. The second is that of `time.date`: what would round up
+    // to the next one stays below it.
+    let below = seconds.floor();
+    let part = ((seconds - below) * 1e6).round().min(999_999.0) as i64;
+    let whole = below as i64;
+    let found = date_at(whole, &zone).and_then(|(date, offset)| {
+        let part = SignedDuration::from_micros(part);
+        Some((date.checked_add(part).ok()?, offset))
+    });
+    let (date, offset) = found.ok_or_else(|| out_of_range(seconds))?;
     let text = match format {
-        None if zone == TimeZone::UTC => time.to_string(),
-        None => time.display_with_offset(zone.to_offset(time)).to_string(),
+        None if zone == TimeZone::UTC => format!("{date}Z"),
+        None => format!("{date}{}", shown_offset(offset)),
         Some(format) => {
-            let text = match format.len() <= TEXT_BYTES_MAX {
-                true => strtime::format(&format, &time.to_zoned_datetime(zone)).ok(),
-                false => None,
+            check_length("time.format", "format", &format)?;
+            let mut parts = match Timestamp::new(whole, (part * 1_000) as i32) {
+                Ok(time) => BrokenDownTime::from(&time.to_zoned_datetime(zone)),
+                Err(_) => parts_at_end(date, offset, &zone),
             };
-            text.ok_or_else(|| {
-                let shown: String = format.chars().take(60).collect();
-                Error::script(format!(
-                    "time.format: {shown:?} is not a format such as \"%d.%m.%Y %H:%M\""
-                ))
-            })?
+            // The second below: that of a time with a fraction would be the one nearer to 1970.
+            parts.set_timestamp(Timestamp::from_second(whole).ok());
+            let config = strtime::Config::new().custom(PosixCustom::new());
+            let text = parts.to_string_with_config(&config, &format);
+            text.map_err(|_| wrong_format(&format, is_at_end(date)))?
         }
     };
     Ok(Value::Text(text))
+}
+
+/// Returns the parts of a date that has no timestamp.
+fn parts_at_end(date: DateTime, offset: Offset, zone: &TimeZone) -> BrokenDownTime {
+    let mut parts = BrokenDownTime::from(date);
+    parts.set_offset(Some(offset));
+    parts.set_iana_time_zone(zone.iana_name().map(str::to_owned));
+    parts
+}
+
+/// An offset as ISO 8601 writes it, with the seconds that those of the 19th century have.
+fn shown_offset(offset: Offset) -> String {
+    let sign = if offset.seconds() < 0 { '-' } else { '+' };
+    let seconds = offset.seconds().unsigned_abs();
+    let text = format!("{sign}{:02}:{:02}", seconds / 3_600, seconds / 60 % 60);
+    match seconds % 60 {
+        0 => text,
+        rest => format!("{text}:{rest:02}"),
+    }
+}
+
+#[cold]
+fn wrong_format(format: &str, is_at_end: bool) -> Error {
+    // What needs a timestamp.
+    if is_at_end && (format.contains('s') || format.contains('Z')) {
+        return Error::script(
+            "time.format: %s and %Z are known until 9999-12-30T22:00:00Z: leave them out for later times",
+        );
+    }
+    let shown: String = format.chars().take(60).collect();
+    Error::script(format!(
+        "time.format: {shown:?} is not a format such as \"%d.%m.%Y %H:%M\""
+    ))
+}
+
+fn check_length(function: &str, name: &str, text: &str) -> Result<(), Error> {
+    match text.len() {
+        0..=TEXT_BYTES_MAX => Ok(()),
+        bytes => Err(Error::script(format!(
+            "{function}: the {name} has {bytes} bytes: at most {TEXT_BYTES_MAX} are taken"
+        ))),
+    }
 }
 
 fn parse(_: &Context, mut args: Args) -> Result<Value, Error> {
@@ -70,13 +121,15 @@ fn parse(_: &Context, mut args: Args) -> Result<Value, Error> {
         _ => None,
     };
     let zone = zone_of(members(args.take(2)))?;
-    let shown: String = text.chars().take(60).collect();
-    let is_short = |text: &String| text.len() <= TEXT_BYTES_MAX;
+    check_length("time.parse", "text", &text)?;
     let found = match &format {
-        _ if !is_short(&text) || !format.iter().all(is_short) => None,
-        Some(format) => written(&text, format, &zone),
+        Some(format) => {
+            check_length("time.parse", "format", format)?;
+            written(&text, format, &zone)
+        }
         None => standard(&text, &zone),
     };
+    let shown: String = text.chars().take(60).collect();
     let found = found.ok_or_else(|| match &format {
         Some(format) => {
             let format: String = format.chars().take(60).collect();
@@ -89,42 +142,57 @@ fn parse(_: &Context, mut args: Args) -> Result<Value, Error> {
              its format"
         )),
     })?;
-    let part = f64::from(found.subsec_nanosecond()) / 1e9;
-    Ok(Value::Float(found.as_second() as f64 + part))
+    Ok(Value::Float(found))
 }
 
 /// Reads a date as ISO 8601 writes it, or as HTTP does.
-fn standard(text: &str, zone: &TimeZone) -> Option<Timestamp> {
+fn standard(text: &str, zone: &TimeZone) -> Option<f64> {
     let text = text.trim();
-    // Neither of the types below reads the time zone: they would take 12:00[Europe/Berlin] for 12:00 elsewhere.
-    if Pieces::parse(text).is_ok_and(|pieces| pieces.time_zone_annotation().is_some()) {
-        return Some(text.parse::<ZonedDateTime>().ok()?.timestamp());
+    if let Ok(pieces) = Pieces::parse(text) {
+        let date = pieces
+            .date()
+            .to_datetime(pieces.time().unwrap_or(Time::midnight()));
+        let is_zone_named = pieces.time_zone_annotation().is_some();
+        if is_at_end(date) {
+            let named = pieces.to_time_zone().ok()?;
+            let written = pieces.to_numeric_offset();
+            let written = written.map(|offset| (offset, is_zone_named));
+            return seconds_at_end(date, written, named.as_ref().unwrap_or(zone));
+        }
+        // Neither of the types below reads the time zone: they would take 12:00[Europe/Berlin] for 12:00 elsewhere.
+        if is_zone_named {
+            return Some(seconds(text.parse::<ZonedDateTime>().ok()?.timestamp()));
+        }
     }
     if let Ok(found) = text.parse::<Timestamp>() {
-        return Some(found);
+        return Some(seconds(found));
     }
     match text.parse() {
-        Ok(date) => local(date, zone),
+        Ok(date) => seconds_of(date, zone),
         Err(_) => http::parsed(text),
     }
 }
 
-fn written(text: &str, format: &str, zone: &TimeZone) -> Option<Timestamp> {
+fn written(text: &str, format: &str, zone: &TimeZone) -> Option<f64> {
     let parts = strtime::parse(format, text).ok()?;
+    let date = parts.to_datetime();
+    let date =
+        date.or_else(|_| Ok::<_, jiff::Error>(parts.to_date()?.to_datetime(Time::midnight())));
+    if let (Ok(date), None) = (&date, parts.timestamp())
+        && is_at_end(*date)
+    {
+        let named = parts.iana_time_zone().map(TimeZone::get);
+        let named = named.transpose().ok()?;
+        let written = parts.offset().map(|offset| (offset, named.is_some()));
+        return seconds_at_end(*date, written, named.as_ref().unwrap_or(zone));
+    }
     if parts.iana_time_zone().is_some() {
-        return Some(parts.to_zoned_datetime().ok()?.timestamp());
+        return Some(seconds(parts.to_zoned_datetime().ok()?.timestamp()));
     }
-    if let Ok(found) = parts.to_timestamp() {
-        return Some(found);
+    match parts.to_timestamp() {
+        Ok(found) => Some(seconds(found)),
+        Err(_) => seconds_of(date.ok()?, zone),
     }
-    match parts.to_datetime() {
-        Ok(date) => local(date, zone),
-        Err(_) => local(parts.to_date().ok()?.at(0, 0, 0, 0), zone),
-    }
-}
-
-fn local(date: DateTime, zone: &TimeZone) -> Option<Timestamp> {
-    Some(zone.to_zoned_datetime(date).ok()?.timestamp())
 }
 
 #[cfg(test)]
@@ -160,6 +228,12 @@ mod tests {
             "2026-11-22T15:05:09+01:00"
         );
         assert_eq!(written(-0.5, None, None), "1969-12-31T23:59:59.5Z");
+        // In no unit does it round up.
+        assert_eq!(
+            written(1_792_886_399.999_999_8, None, None),
+            "2026-10-24T23:59:59.999999Z"
+        );
+        assert_eq!(written(-1e-9, Some("%F"), None), "1969-12-31");
         assert_eq!(
             written(1_795_356_309.123, Some("%H:%M:%S.%3f"), None),
             "14:05:09.123"
@@ -173,7 +247,6 @@ mod tests {
         for (seconds, format) in [
             (0.0, "%"),
             (0.0, "%?"),
-            (0.0, &*"%Y".repeat(101)),
             (f64::NAN, "%Y"),
             (f64::INFINITY, "%Y"),
             (1e15, "%Y"),
@@ -182,12 +255,76 @@ mod tests {
             assert!(error.contains("is not a"), "{error}");
         }
         assert!(formatted(0.0, None, Some("Mars/Olympus")).is_err());
+        let error = formatted(0.0, Some(&"%Y".repeat(101)), None).expect_err("too long");
+        assert_eq!(
+            error,
+            "time.format: the format has 202 bytes: at most 200 are taken"
+        );
+    }
+
+    #[test]
+    fn formats_are_those_of_c() {
+        let written = |seconds, format| formatted(seconds, Some(format), None).expect("a date");
+        assert_eq!(
+            written(1_795_356_309.0, "%c|%x|%X"),
+            "Sun Nov 22 14:05:09 2026|11/22/26|14:05:09"
+        );
+        assert_eq!(written(-0.5, "%s %H:%M:%S%.f"), "-1 23:59:59.5");
+        assert_eq!(written(0.5, "%s"), "0");
+    }
+
+    #[test]
+    fn offsets_with_seconds_are_written_and_read_again() {
+        let berlin = Some("Europe/Berlin");
+        let before = -2_500_000_000.0;
+        let text = formatted(before, None, berlin).expect("a date");
+        assert!(text.ends_with("+00:53:28"), "{text}");
+        assert_eq!(standard(&text, &TimeZone::UTC), Some(before), "{text}");
+        let text = formatted(before, None, Some("America/New_York")).expect("a date");
+        assert_eq!(standard(&text, &TimeZone::UTC), Some(before), "{text}");
+    }
+
+    #[test]
+    fn the_last_day_of_9999_is_written_and_read() {
+        let last = 253_402_300_799.0;
+        let (berlin, york) = (Some("Europe/Berlin"), Some("America/New_York"));
+        for (text, seconds, tz) in [
+            ("9999-12-31T23:59:59Z", last, None),
+            ("9999-12-31T23:59:59.5Z", last + 0.5, None),
+            ("9999-12-31T23:59:59+01:00", last - 3_600.0, berlin),
+            ("9999-12-31T23:59:59-05:00", last + 18_000.0, york),
+            ("9999-12-30T00:00:00Z", last - 172_799.0, None),
+            ("9999-12-30T01:00:00+01:00", last - 172_799.0, berlin),
+        ] {
+            assert_eq!(standard(text, &TimeZone::UTC), Some(seconds), "{text}");
+            assert_eq!(formatted(seconds, None, tz), Ok(text.to_owned()));
+        }
+        let zone = TimeZone::get("Europe/Berlin").expect("a zone");
+        let midnight = Some(253_402_210_800.0);
+        assert_eq!(standard("9999-12-31", &zone), midnight);
+        assert_eq!(written("31.12.9999", "%d.%m.%Y", &zone), midnight);
+        assert_eq!(
+            written("31.12.9999 +0100", "%d.%m.%Y %z", &TimeZone::UTC),
+            midnight
+        );
+        let named = "9999-12-31T00:00[Europe/Berlin]";
+        assert_eq!(standard(named, &TimeZone::UTC), midnight);
+        let contradiction = "9999-12-31T00:00+02:00[Europe/Berlin]";
+        assert_eq!(standard(contradiction, &zone), None);
+        assert_eq!(
+            formatted(last, Some("%A, %d.%m.%Y %H:%M %z %Q %j"), None).as_deref(),
+            Ok("Friday, 31.12.9999 23:59 +0000 UTC 365")
+        );
+        let error = formatted(last, Some("%s"), None).expect_err("no timestamp");
+        assert!(error.contains("leave them out"), "{error}");
+        let error = formatted(last, None, berlin).expect_err("the year 10000");
+        assert!(error.contains("is not a time between"), "{error}");
     }
 
     #[test]
     fn texts_are_read_in_their_zone() {
         let berlin = TimeZone::get("Europe/Berlin").expect("a zone");
-        let read = |text: &str| standard(text, &berlin).map(|time| time.as_second());
+        let read = |text: &str| standard(text, &berlin).map(|time| time as i64);
         assert_eq!(read("2026-11-22T14:05:09Z"), Some(1_795_356_309));
         assert_eq!(read("2026-11-22T14:05:09+01:00"), Some(1_795_352_709));
         assert_eq!(read("2026-11-22 14:05:09"), Some(1_795_352_709));
@@ -211,7 +348,7 @@ mod tests {
             assert_eq!(read(wrong), None, "{wrong:?}");
         }
         let read = |text: &str, format: &str| {
-            written(text, format, &TimeZone::UTC).map(|time| time.as_second())
+            written(text, format, &TimeZone::UTC).map(|time| time as i64)
         };
         assert_eq!(
             read("22.11.2026 14:05", "%d.%m.%Y %H:%M"),

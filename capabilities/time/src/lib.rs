@@ -3,6 +3,7 @@
 mod calendar;
 mod dates;
 mod http;
+mod local;
 
 use sampan_host::{
     Args, Capability, Context, Error, FunctionKind, LocalFuture, Module, Type, Value, clock, param,

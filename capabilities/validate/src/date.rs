@@ -1,6 +1,6 @@
 //! Dates and times as forms and JSON write them. In canonical form they compare as text.
 
-use jiff::civil::{Date, Time};
+use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use sampan_host::clock;
@@ -25,24 +25,31 @@ pub(crate) fn datetime(text: &str) -> Option<String> {
     (canonical.year() >= 1).then(|| format!("{canonical}{zone}"))
 }
 
-/// The date now, in UTC.
-pub(crate) fn today() -> String {
-    let now = now();
-    now.get(..10).unwrap_or_default().to_owned()
+/// The date now, in a time zone.
+pub(crate) fn today(zone: &TimeZone) -> String {
+    zone.to_datetime(now()).date().to_string()
 }
 
-/// The date and time now, in UTC, without a zone.
-pub(crate) fn now() -> String {
-    let now = Timestamp::from_second(clock::since_1970().as_secs() as i64);
-    now.map_or_else(
-        |_| String::new(),
-        |now| TimeZone::UTC.to_datetime(now).to_string(),
-    )
+/// Returns a date and time in canonical form as that of UTC, without `Z`, to compare it. Without an offset it is one of
+/// the zone. An hour that comes twice there counts as the first.
+pub(crate) fn in_utc(canonical: &str, zone: &TimeZone) -> String {
+    if let Some(utc) = canonical.strip_suffix('Z') {
+        return utc.to_owned();
+    }
+    let local = canonical.parse::<DateTime>().ok();
+    let time = local.and_then(|local| zone.to_zoned_datetime(local).ok());
+    // Next to the year 10000 there is no such time.
+    let utc = time.map(|time| TimeZone::UTC.to_datetime(time.timestamp()));
+    utc.map_or_else(|| canonical.to_owned(), |utc| utc.to_string())
 }
 
-/// Returns the form that compares with [`now`].
-pub(crate) fn without_zone(canonical: &str) -> &str {
-    canonical.trim_end_matches('Z')
+/// The date and time now, in canonical form.
+pub(crate) fn now_in_utc() -> String {
+    format!("{}Z", TimeZone::UTC.to_datetime(now()))
+}
+
+fn now() -> Timestamp {
+    Timestamp::from_second(clock::since_1970().as_secs() as i64).unwrap_or_default()
 }
 
 /// The time and the offset of its zone in seconds, if it has one.
@@ -149,7 +156,28 @@ mod tests {
 
     #[test]
     fn now_is_now() {
-        assert!(is_date(&today()) && today().as_str() > "2024-01-01");
-        assert_eq!(datetime(&now()), Some(now()));
+        let today = today(&TimeZone::UTC);
+        assert!(is_date(&today) && today.as_str() > "2024-01-01");
+        let now = now_in_utc();
+        assert_eq!(datetime(&now), Some(now));
+    }
+
+    #[test]
+    fn times_of_a_zone_compare_with_those_of_others() {
+        let berlin = TimeZone::get("Europe/Berlin").expect("a zone");
+        for (canonical, utc) in [
+            ("2026-07-01T12:00:00", "2026-07-01T10:00:00"),
+            ("2026-01-01T00:30:00", "2025-12-31T23:30:00"),
+            ("2026-07-01T12:00:00Z", "2026-07-01T12:00:00"),
+            // The clocks change on that day.
+            ("2026-03-29T02:30:00", "2026-03-29T01:30:00"),
+            ("9999-12-31T23:59:59", "9999-12-31T23:59:59"),
+        ] {
+            assert_eq!(in_utc(canonical, &berlin), utc, "{canonical}");
+        }
+        let (east, west) = ("Pacific/Kiritimati", "Pacific/Niue");
+        let [east, west] = [east, west].map(|name| TimeZone::get(name).expect("a zone"));
+        // Of two zones that are 25 hours apart.
+        assert!(today(&east) > today(&west));
     }
 }

@@ -23,7 +23,7 @@ const PARAMS: &[Param] = &[
     param!("data": Type::InPlace, "A form, a query, or what JSON gave."),
     param!("schema": Type::InPlace,
         "The fields by their names: each the name of a type, or options with `type`, `required`, `trim`, `min`, `max`, \
-         `length`, `pattern`, `enum`, `items`, `fields`, `default`, `check` and `message`."),
+         `length`, `tz`, `pattern`, `enum`, `items`, `fields`, `default`, `check` and `message`."),
 ];
 
 const RETURNS: Type = Type::Results(&[("data", Type::Map), ("errors", Type::Map)]);

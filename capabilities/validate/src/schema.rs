@@ -3,6 +3,7 @@
 use crate::date;
 use crate::limits::{DEPTH_MAX, PATTERN_BYTES_MAX, PATTERNS_MAX};
 use crate::values::copy;
+use jiff::tz::TimeZone;
 use regex_lite::{Regex, RegexBuilder};
 use sampan_host::reader::Kind;
 use sampan_host::{Callback, Context, Error, Handle, Reader, Value, refusals};
@@ -50,12 +51,10 @@ pub(crate) enum RuleType {
     },
     Boolean,
     Date {
-        min: Option<DateBound>,
-        max: Option<DateBound>,
+        range: DateRange,
     },
     DateTime {
-        min: Option<DateBound>,
-        max: Option<DateBound>,
+        range: DateRange,
     },
     List {
         items: Box<Rule>,
@@ -81,6 +80,14 @@ pub(crate) struct Length {
     pub(crate) exact: Option<usize>,
 }
 
+/// The dates that are taken.
+pub(crate) struct DateRange {
+    pub(crate) min: Option<DateBound>,
+    pub(crate) max: Option<DateBound>,
+    /// The zone of `today`, and of dates and times without an offset.
+    pub(crate) zone: TimeZone,
+}
+
 /// The first or last date that is taken.
 pub(crate) enum DateBound {
     /// The time of the check.
@@ -91,7 +98,7 @@ pub(crate) enum DateBound {
 /// The options of a field.
 const OPTIONS: &[&str] = &[
     "type", "required", "trim", "min", "max", "length", "pattern", "enum", "items", "fields",
-    "default", "check", "message",
+    "default", "check", "message", "tz",
 ];
 const TYPES: &[&str] = &[
     "string", "integer", "number", "boolean", "date", "datetime", "email", "url", "list", "object",
@@ -114,6 +121,7 @@ struct Given {
     default: Option<Handle>,
     check: Option<Callback>,
     message: Option<String>,
+    tz: Option<String>,
 }
 
 impl Schema {
@@ -218,6 +226,7 @@ impl SchemaReader<'_> {
                 "fields" => given.fields = Some(it),
                 "default" => given.default = Some(it),
                 "message" => given.message = text()?,
+                "tz" => given.tz = text()?,
                 "check" => {
                     given.check = reader.callback(it)?;
                     if given.check.is_none() {
@@ -250,12 +259,10 @@ impl SchemaReader<'_> {
             },
             "boolean" => RuleType::Boolean,
             "date" => RuleType::Date {
-                min: self.date("min", given.min.take(), "today")?,
-                max: self.date("max", given.max.take(), "today")?,
+                range: self.dates(given, "today")?,
             },
             "datetime" => RuleType::DateTime {
-                min: self.date("min", given.min.take(), "now")?,
-                max: self.date("max", given.max.take(), "now")?,
+                range: self.dates(given, "now")?,
             },
             "list" => RuleType::List {
                 length: self.length(given)?,
@@ -309,6 +316,22 @@ impl SchemaReader<'_> {
     }
 
     /// `now` is the word for the time of the check.
+    fn dates(&self, given: &mut Given, now: &str) -> Result<DateRange, Error> {
+        let zone = given.tz.take().map(|name| {
+            TimeZone::get(&name).map_err(|_| {
+                let shown: String = name.chars().take(60).collect();
+                self.fault(&format!(
+                    "there is no time zone {shown:?}: write an IANA name such as \"Europe/Berlin\" or \"UTC\""
+                ))
+            })
+        });
+        Ok(DateRange {
+            min: self.date("min", given.min.take(), now)?,
+            max: self.date("max", given.max.take(), now)?,
+            zone: zone.transpose()?.unwrap_or(TimeZone::UTC),
+        })
+    }
+
     fn date(&self, name: &str, it: Option<Handle>, now: &str) -> Result<Option<DateBound>, Error> {
         let Some(it) = it else {
             return Ok(None);
@@ -393,6 +416,7 @@ impl SchemaReader<'_> {
             ("pattern", given.pattern.is_some()),
             ("items", given.items.is_some()),
             ("fields", given.fields.is_some()),
+            ("tz", given.tz.is_some()),
         ];
         let Some((name, _)) = left.iter().find(|(_, is_given)| *is_given) else {
             return Ok(());

@@ -174,15 +174,15 @@ impl<'a> Validation<'a> {
                 value
             }
             RuleType::Boolean => values::boolean(kind, text.as_deref()).ok_or_else(wrong)?,
-            RuleType::Date { min, max } => {
+            RuleType::Date { range } => {
                 let value = text.filter(|text| date::is_date(text)).ok_or_else(wrong)?;
-                values::check_date(&value, (min.as_ref(), max.as_ref()), date::today)?;
+                values::check_date(&value, range)?;
                 Value::Text(value)
             }
-            RuleType::DateTime { min, max } => {
+            RuleType::DateTime { range } => {
                 let value = text.and_then(|text| date::datetime(&text));
                 let value = value.ok_or_else(wrong)?;
-                values::check_date(&value, (min.as_ref(), max.as_ref()), date::now)?;
+                values::check_datetime(&value, range)?;
                 Value::Text(value)
             }
             RuleType::List { items, length } => {
@@ -237,7 +237,7 @@ impl<'a> Validation<'a> {
             _ => Vec::new(),
         };
         let count = match kind {
-            Kind::List => self.reader.len(it)?,
+            Kind::List => values::list_len(self.reader, it)?,
             Kind::Map => numbered.len(),
             _ => 1,
         };

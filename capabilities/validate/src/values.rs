@@ -3,12 +3,13 @@
 use crate::address;
 use crate::date;
 use crate::limits::PATTERN_TEXT_BYTES_MAX;
-use crate::schema::{DateBound, Length, TextForm};
+use crate::schema::{DateBound, DateRange, Length, TextForm};
 use crate::texts::Message;
 use regex_lite::Regex;
-use sampan_host::reader::Kind;
+use sampan_host::reader::{Kind, Name};
 use sampan_host::{Error, Handle, Reader, Value};
 use std::cmp::Ordering;
+use std::sync::LazyLock;
 
 /// A valid value, or the reason why it is not valid.
 pub(crate) type Checked<T> = Result<T, Message>;
@@ -137,27 +138,39 @@ pub(crate) fn boolean(kind: Kind, text: Option<&str>) -> Option<Value> {
     }
 }
 
-/// Checks the bounds of a date, or of a date and time, in canonical form.
-pub(crate) fn check_date(
-    value: &str,
-    (min, max): (Option<&DateBound>, Option<&DateBound>),
-    now: fn() -> String,
-) -> Checked<()> {
-    let bound = |bound: &DateBound| match bound {
-        DateBound::Now => now(),
+/// Checks the bounds of a date.
+pub(crate) fn check_date(value: &str, range: &DateRange) -> Checked<()> {
+    check_dates(value, range, &|bound| match bound {
+        DateBound::Now => date::today(&range.zone),
         DateBound::At(at) => at.clone(),
-    };
-    let order = |bound: &str| date::without_zone(value).cmp(date::without_zone(bound));
-    if let Some(min) = min
-        && order(&bound(min)) == Ordering::Less
+    })
+}
+
+/// Checks the bounds of a date and time in canonical form.
+pub(crate) fn check_datetime(value: &str, range: &DateRange) -> Checked<()> {
+    let value = date::in_utc(value, &range.zone);
+    check_dates(&value, range, &|bound| match bound {
+        DateBound::Now => date::in_utc(&date::now_in_utc(), &range.zone),
+        DateBound::At(at) => date::in_utc(at, &range.zone),
+    })
+}
+
+/// Compares a date with its bounds. `text_of` gives the text of a bound that compares with that of the date.
+fn check_dates(
+    value: &str,
+    range: &DateRange,
+    text_of: &dyn Fn(&DateBound) -> String,
+) -> Checked<()> {
+    if let Some(min) = &range.min
+        && value < text_of(min).as_str()
     {
         return Err(match min {
             DateBound::Now => Message::new("not_past"),
             DateBound::At(at) => Message::with("date_min", "min", at.as_str().into()),
         });
     }
-    if let Some(max) = max
-        && order(&bound(max)) == Ordering::Greater
+    if let Some(max) = &range.max
+        && value > text_of(max).as_str()
     {
         return Err(match max {
             DateBound::Now => Message::new("not_future"),
@@ -175,6 +188,27 @@ pub(crate) fn is_among(value: &Value, choices: &[Value]) -> bool {
         }
         _ => value == choice,
     })
+}
+
+/// Returns the number of items of a list.
+///
+/// # Errors
+/// A table of Lua that has values under other keys too, which would be lost.
+pub(crate) fn list_len(reader: &dyn Reader, list: Handle) -> Result<usize, Error> {
+    /// The member that lists of JavaScript have. What else they have is left out, as JSON does.
+    static LENGTH: LazyLock<Name> = LazyLock::new(|| Name::new("length"));
+    let count = reader.len(list)?;
+    let mark = reader.mark();
+    let length = reader.member(list, *LENGTH)?;
+    let is_table = reader.kind(length) == Kind::Nothing;
+    let is_mixed = is_table && reader.keys(list)?.len() != count;
+    reader.release(mark);
+    match is_mixed {
+        true => Err(Error::script(
+            "a list has values under other keys than 1, 2, 3 and so on, which would be lost",
+        )),
+        false => Ok(count),
+    }
 }
 
 /// A copy of a plain value of the script; `None` if there is something else in it, or if it nests too deeply.
@@ -208,7 +242,7 @@ pub(crate) fn copy(
         }
         Kind::List => {
             let mut items = Vec::new();
-            for at in 0..reader.len(it)? {
+            for at in 0..list_len(reader, it)? {
                 let item = reader.round(|| {
                     let item = reader.item(it, at)?;
                     copy(reader, item, depth_left, bytes_left)

@@ -103,6 +103,10 @@ fn each_misuse_has_its_text() {
             "req.form() gives a promise, which has no name (used in line 4): write await req.form()",
         ),
         (
+            "app.post('/', (req) => app.validate(req.form(), schema));",
+            "req.form() gives a promise, which has no fields to check: write await req.form()",
+        ),
+        (
             "const r = fetch(u); f(r.ok);",
             "fetch(...) gives a promise, which has no ok: write await fetch(...)",
         ),
@@ -165,6 +169,7 @@ fn what_is_in_order_or_unknown_is_not_told() {
         "const f = a ? fetch(u) : null; if (f) g();",
         "const f = fetch(u); f.cancel = g; f.cancel();",
         "const f = fetch(u); Object.assign(f, { cancel: g }); f.cancel();",
+        "const f = fetch(u); decorate(f); f.tag;",
         "const f = fetch(u); const g = fetch(v); h(f === g, f === null, f != undefined);",
         "const f = fetch(u); h(f.toString(), f.constructor);",
         // Other functions and objects.

@@ -295,7 +295,7 @@ fn a_process_that_was_stopped_has_no_deaf_workers() {
     send(&mut client, "/loop");
     wait::until("the script runs", || process.cpu_ticks() > before + 5);
     process.signal("STOP");
-    // Longer than a run may take and a worker may be deaf, together.
+    // Longer than a run may take and a worker may be deaf, together. A process that is stopped tells no event.
     wait::dawdle(Duration::from_millis(2_500));
     process.signal("CONT");
     assert_eq!(client.read(false).expect("an answer").status, 503);

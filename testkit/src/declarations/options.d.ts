@@ -140,6 +140,7 @@
     readonly min?: number | string;
     readonly max?: number | string;
     readonly length?: number;
+    readonly tz?: string;
     readonly pattern?: string;
     readonly enum?: readonly unknown[];
     readonly items?: string | FieldOptions;

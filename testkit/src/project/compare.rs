@@ -3,6 +3,7 @@
 use super::limits::{DIFFERENCE_CONTEXT_LINES, DIFFERENCE_LINES_MAX};
 use sampan_host::Value;
 use sampan_host::json::write_string;
+use sampan_project::archive::format::hex;
 use similar::ChangeTag;
 use similar::algorithms::{Capture, Replace, myers};
 use std::convert::Infallible;
@@ -74,7 +75,7 @@ fn write(out: &mut Vec<u8>, value: &Value, depth: usize) {
             write_string(out, text.as_bytes());
         }
         Value::Bytes(bytes) => {
-            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            let hex = hex(bytes);
             out.extend_from_slice(format!("<{} bytes {hex}>", bytes.len()).as_bytes());
         }
         Value::List(items) => {

@@ -1,18 +1,14 @@
 //! The client's end of a WebSocket of the app: frames in memory.
 
 use super::limits::{LEFT_TIME_MAX, SOCKET_MESSAGE_BYTES_MAX};
+use crate::sockets::frame;
 use sampan_host::{Error, ErrorKind, Value};
 use sampan_http::DirectSocket;
-use sampan_http::websocket::{
-    CloseFrame, Decoder, DecoderLimits, Event, Head, Opcode, Role, apply_mask, codes,
-};
+use sampan_http::websocket::{CloseFrame, Decoder, DecoderLimits, Event, Opcode, Role, codes};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
-
-/// The mask of frames. The protocol wants one that cannot be guessed, for the sake of proxies, of which there are none.
-const MASK: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
 
 /// The client's end of a WebSocket, or the answer that refused it.
 pub(super) struct TestSocket {
@@ -94,16 +90,8 @@ impl TestSocket {
     }
 
     fn write(&self, opcode: Opcode, payload: &[u8]) {
-        let head = Head {
-            mask: Some(MASK),
-            ..Head::whole(opcode, payload.len())
-        };
-        let (bytes, len) = head.encode();
-        let mut frame = bytes[..len].to_vec();
-        frame.extend_from_slice(payload);
-        apply_mask(&mut frame[len..], MASK, 0);
         if let Some(link) = &*self.link.borrow() {
-            link.send(&frame);
+            link.send(&frame(opcode, payload));
         }
     }
 

@@ -151,6 +151,54 @@ fn sockets_that_are_stuck_keep_no_message_from_others() {
     }
 }
 
+const EMPTY: [&str; 2] = [
+    r#"local app = require "sampan"
+local dropped = 0
+app.ws("/", {
+  message = function(ws, text)
+    if text == "count" then return ws:send("dropped: " .. dropped) end
+    for _ = 1, 10000 do
+      if ws:send("") == "dropped" then dropped = dropped + 1 end
+    end
+  end,
+})"#,
+    r#"import { app } from "sampan";
+let dropped = 0;
+app.ws("/", {
+  message(ws, text) {
+    if (text === "count") return ws.send(`dropped: ${dropped}`);
+    for (let at = 0; at < 10000; at++) {
+      if (ws.send("") === "dropped") dropped++;
+    }
+  },
+});"#,
+];
+
+/// Messages without a byte take memory too, so there is a bound for those that wait.
+#[test]
+fn empty_messages_count_against_the_bound() {
+    for file in ["app.lua", "app.js"] {
+        let limits = "[sockets]\nbackpressure_bytes_max = 1024\non_backpressure = \"drop\"\n";
+        let app = App::start((file, Way::Http1), EMPTY, limits);
+        let mut client = app.connect();
+        say(&mut client, "many");
+        // Written once the event has ended, so that there is room for the answer to the next.
+        assert_eq!(text(&mut client), "");
+        say(&mut client, "count");
+        let mut got = 1;
+        let told = loop {
+            match text(&mut client) {
+                empty if empty.is_empty() => got += 1,
+                told => break told,
+            }
+        };
+        assert_eq!(told, format!("dropped: {}", 10_000 - got), "{file}");
+        assert!((100..2_000).contains(&got), "{file}: {got}");
+        drop(client);
+        assert!(app.running.shutdown());
+    }
+}
+
 fn has(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }

@@ -117,30 +117,8 @@ const OWNERS: &[(&str, &str)] = &[
     ("postgres-protocol", "capabilities/postgres"),
 ];
 
-/// Licences that allow the use of Sampan under either of its own.
-const PERMISSIVE: &[&str] = &[
-    "0BSD",
-    "Apache-2.0",
-    "Apache-2.0 WITH LLVM-exception",
-    "BSD-2-Clause",
-    "BSD-3-Clause",
-    "BSL-1.0",
-    "CC0-1.0",
-    "CDLA-Permissive-2.0",
-    "ISC",
-    "MIT",
-    "MIT-0",
-    "Unicode-3.0",
-    "Unlicense",
-    "Zlib",
-];
-
-/// The licence of crates that `scraper` needs, and these crates. It asks for the sources of its own files alone, which
-/// stay as they are on crates.io.
-const OF_ITS_FILES: (&str, &[&str]) = (
-    "MPL-2.0",
-    &["cssparser", "cssparser-macros", "dtoa-short", "selectors"],
-);
+/// The file that lists the licences.
+const LICENCES: &str = "deny.toml";
 
 /// Every dependency between our crates follows an allowed arrow, and only the named crate depends on each of the
 /// engines' libraries.
@@ -259,8 +237,9 @@ pub(super) fn pins(tree: &Tree) -> Result<Vec<String>, Error> {
     Ok(complaints)
 }
 
-/// The crates in the lock file that this platform builds are permissive and from the public registry.
+/// The crates in the lock file that this platform builds have licences of deny.toml and are from the public registry.
 pub(super) fn licences(tree: &Tree) -> Result<Vec<String>, Error> {
+    let accepted = AcceptedLicences::read(&tree.text(LICENCES)?)?;
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let platform = std::process::Command::new(rustc)
         .args(["--print", "host-tuple"])
@@ -270,27 +249,50 @@ pub(super) fn licences(tree: &Tree) -> Result<Vec<String>, Error> {
     let metadata = metadata(tree).other_options(options).exec()?;
     let faults = metadata.packages.iter().filter_map(|package| {
         let source = package.source.as_ref()?;
-        let fault = fault(&package.name, &source.repr, package.license.as_deref())?;
+        let fault = accepted.fault(&package.name, &source.repr, package.license.as_deref())?;
         Some(format!("{} {} {fault}", package.name, package.version))
     });
     Ok(faults.collect())
 }
 
-fn fault(name: &str, source: &str, licence: Option<&str>) -> Option<String> {
-    if source != "registry+https://github.com/rust-lang/crates.io-index" {
-        return Some(format!("comes from {source}"));
+/// The licences of any crate, and those of some crates.
+struct AcceptedLicences(Vec<(Option<String>, Licensee)>);
+
+impl AcceptedLicences {
+    fn read(text: &str) -> Result<Self, Error> {
+        let file: toml::Table = toml::from_str(text)?;
+        let section = file
+            .get("licenses")
+            .ok_or_else(|| format!("{LICENCES} has no [licenses]"))?;
+        let mut accepted = Vec::new();
+        let exceptions = section.get("exceptions").and_then(toml::Value::as_array);
+        for table in std::iter::once(section).chain(exceptions.into_iter().flatten()) {
+            let name = table.get("crate").and_then(toml::Value::as_str);
+            let allowed = table.get("allow").and_then(toml::Value::as_array);
+            for licence in allowed.into_iter().flatten() {
+                let licence = licence.as_str().unwrap_or_default();
+                let licensee = Licensee::parse(licence)
+                    .map_err(|error| format!("{LICENCES}: {licence:?}: {error}"))?;
+                accepted.push((name.map(str::to_owned), licensee));
+            }
+        }
+        Ok(Self(accepted))
     }
-    let licence = licence.unwrap_or("none");
-    let expression = Expression::parse_mode(licence, ParseMode::LAX);
-    let (of_its_files, crates) = OF_ITS_FILES;
-    let excepted = crates.contains(&name).then_some(&of_its_files);
-    let is_met = |required: &LicenseReq| {
-        let allowed = PERMISSIVE.iter().chain(excepted);
-        let mut allowed = allowed.filter_map(|name| Licensee::parse(name).ok());
-        allowed.any(|licensee| licensee.satisfies(required))
-    };
-    let is_permissive = expression.is_ok_and(|expression| expression.evaluate(is_met));
-    (!is_permissive).then(|| format!("has the licence {licence}"))
+
+    fn fault(&self, name: &str, source: &str, licence: Option<&str>) -> Option<String> {
+        if source != "registry+https://github.com/rust-lang/crates.io-index" {
+            return Some(format!("comes from {source}"));
+        }
+        let licence = licence.unwrap_or("none");
+        let is_met = |required: &LicenseReq| {
+            self.0.iter().any(|(only, licensee)| {
+                only.as_deref().is_none_or(|only| only == name) && licensee.satisfies(required)
+            })
+        };
+        let expression = Expression::parse_mode(licence, ParseMode::LAX);
+        let is_accepted = expression.is_ok_and(|expression| expression.evaluate(is_met));
+        (!is_accepted).then(|| format!("has the licence {licence}"))
+    }
 }
 
 fn metadata(tree: &Tree) -> MetadataCommand {
@@ -414,7 +416,10 @@ mod tests {
     }
 
     #[test]
-    fn a_foreign_source_and_a_licence_that_is_not_permissive_are_found() {
+    fn a_foreign_source_and_a_licence_that_is_not_listed_are_found() {
+        let list = "[licenses]\nallow = ['MIT', 'Apache-2.0 WITH LLVM-exception']\n\
+                    exceptions = [{ crate = 'selectors', allow = ['MPL-2.0'] }]\n";
+        let accepted = AcceptedLicences::read(list).expect("a list");
         let registry = "registry+https://github.com/rust-lang/crates.io-index";
         for good in [
             "MIT",
@@ -422,19 +427,22 @@ mod tests {
             "GPL-3.0 OR MIT",
             "Apache-2.0 WITH LLVM-exception",
         ] {
-            assert_eq!(fault("a", registry, Some(good)), None, "{good}");
+            assert_eq!(accepted.fault("a", registry, Some(good)), None, "{good}");
         }
-        assert_eq!(fault("selectors", registry, Some("MPL-2.0")), None);
+        assert_eq!(accepted.fault("selectors", registry, Some("MPL-2.0")), None);
         for bad in ["GPL-3.0", "MIT AND GPL-2.0", "MIT OR", "", "MPL-2.0"] {
             assert_eq!(
-                fault("a", registry, Some(bad)),
+                accepted.fault("a", registry, Some(bad)),
                 Some(format!("has the licence {bad}"))
             );
         }
         assert_eq!(
-            fault("a", registry, None).as_deref(),
+            accepted.fault("a", registry, None).as_deref(),
             Some("has the licence none")
         );
-        assert!(fault("a", "git+https://example.com/a", Some("MIT")).is_some());
+        let foreign = "git+https://example.com/a";
+        assert!(accepted.fault("a", foreign, Some("MIT")).is_some());
+        assert!(AcceptedLicences::read("[licenses]\nallow = ['MITT']\n").is_err());
+        assert!(AcceptedLicences::read("").is_err());
     }
 }

@@ -204,10 +204,10 @@ pub fn checksum_of_part(file: &File, start: u64, len: u64) -> io::Result<Checksu
     Ok(hasher.finalize().into())
 }
 
-/// A checksum in hexadecimal digits.
-pub fn hex(checksum: &[u8]) -> String {
-    let mut digits = String::with_capacity(2 * checksum.len());
-    for byte in checksum {
+/// Returns bytes, such as a checksum, in hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    let mut digits = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
         // Writing to a String does not fail.
         let _ = write!(digits, "{byte:02x}");
     }

@@ -2,6 +2,7 @@
 
 use crate::Language;
 use std::fmt;
+use std::path::Path;
 
 /// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,10 +57,13 @@ impl Finding {
         }
     }
 
-    /// Returns the errors of a text: each line that begins with a place in a template begins another error.
+    /// Returns the errors of a text: each line that begins with a place in a template or in a configuration file begins
+    /// another error.
     pub fn errors(told: &str) -> Vec<Self> {
-        let begins =
-            |line: &str| line.starts_with("templates/") && Self::error(line).file.is_some();
+        let begins = |line: &str| {
+            let file = Self::error(line).file;
+            file.is_some_and(|file| file.starts_with("templates/") || file.ends_with(".toml"))
+        };
         let mut texts: Vec<String> = Vec::new();
         for line in told.split('\n') {
             match texts.last_mut().filter(|_| !begins(line)) {
@@ -71,6 +75,15 @@ impl Finding {
             }
         }
         texts.iter().map(|text| Self::error(text)).collect()
+    }
+
+    /// Makes the path of a file in the project's folder relative to that.
+    pub fn shorten_file(&mut self, root: &Path) {
+        let file = self.file.as_deref().map(Path::new);
+        let inside = file.and_then(|file| file.strip_prefix(root).ok()?.to_str());
+        if let Some(inside) = inside {
+            self.file = Some(inside.to_owned());
+        }
     }
 
     /// Something worth a look in a file.
@@ -114,6 +127,28 @@ impl fmt::Display for Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_of_the_project_are_relative_to_its_folder() {
+        for (told, root, shown) in [
+            ("/a/sampan.toml:2: x", "/a", "sampan.toml:2: x"),
+            ("./sampan.toml:2: x", ".", "sampan.toml:2: x"),
+            ("/b/my.toml:2: x", "/a", "/b/my.toml:2: x"),
+            ("app.lua:2: x", "/a", "app.lua:2: x"),
+            ("x", "/a", "x"),
+        ] {
+            let mut found = Finding::error(told);
+            found.shorten_file(Path::new(root));
+            assert_eq!(found.to_string(), shown);
+        }
+    }
+
+    #[test]
+    fn each_line_about_a_configuration_is_an_error() {
+        let found = Finding::errors("/a/sampan.toml:1: x\n/a/sampan.toml:2: y\n  more");
+        let texts: Vec<&str> = found.iter().map(|one| one.text.as_str()).collect();
+        assert_eq!(texts, ["x", "y\n  more"]);
+    }
 
     #[test]
     fn names_of_files_may_have_blanks() {

@@ -1,5 +1,6 @@
 //! All that can be found wrong with a project before a request.
 
+use super::express;
 use super::look::look;
 use super::promises::{missing_awaits, misused_promises};
 use super::unmatched;
@@ -15,6 +16,7 @@ use sampan_host::capability::{KnownTexts, ProjectCheck};
 use sampan_host::log::Level;
 use sampan_host::names::{file_hint, hint};
 use sampan_log::Logger;
+use sampan_project::Project;
 use sampan_project::config::Flags;
 use sampan_project::inspect::calls::{self, CallKind};
 use sampan_project::inspect::read_files::ReadFiles;
@@ -47,6 +49,12 @@ pub fn check(flags: &Flags, scratch: &Path) -> CheckReport {
     };
     if let Err(fault) = fault {
         report.findings.extend(Finding::errors(&fault));
+    }
+    if let Ok(project) = Project::find(&flags.path) {
+        report
+            .findings
+            .iter_mut()
+            .for_each(|finding| finding.shorten_file(project.root()));
     }
     report
 }
@@ -119,6 +127,8 @@ fn checked(mut config: AppConfig, scratch: &Path, report: &mut CheckReport) -> R
     }));
     let no_parameters = unmatched::parameters(&rows, scripts.texts());
     report.findings.extend(no_parameters);
+    let of_express = express::error_handlers(scripts.texts());
+    report.findings.extend(of_express);
     let misused = misused_promises(scripts.texts());
     let is_new = |one: &Finding| {
         let mut told = missing_awaits.iter();

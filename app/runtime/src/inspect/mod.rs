@@ -5,6 +5,7 @@
 
 mod check;
 mod copies;
+mod express;
 mod foreign;
 mod look;
 pub(crate) mod promises;

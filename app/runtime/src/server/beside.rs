@@ -4,8 +4,7 @@
 //! They start when the project turns out to need them, at start or at a reload. At the end they begin nothing more;
 //! what goes on has the time that requests have.
 
-use super::crew::{JOIN_MILLIS_MAX, ends_by, ready};
-use super::events::ServerEvent;
+use super::crew::ready;
 use super::shared::{BesideCrew, CrewMember, ServerShared};
 use super::worker::{self as server_worker, SideWork};
 use crate::app_config::AppConfig;
@@ -14,7 +13,6 @@ use crate::locks::lock;
 use crate::worker::order::Order;
 use crate::worker::plan::OnDeaf;
 use crate::worker::start::run_here;
-use crate::worker::watchdog::ABANDONED_MAX;
 use sampan_host::capability::Beside;
 use sampan_host::log::{Level, Log};
 use sampan_host::{Context, Outbox, Watch};
@@ -22,7 +20,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 use tokio::task::spawn_local;
 
 impl ServerShared {
@@ -106,36 +103,17 @@ impl ServerShared {
         members.filter(|member| order(member).is_ok()).count()
     }
 
-    /// Gives up an isolate whose script cannot be stopped, and starts another in its place. Runs on the watchdog's
-    /// thread, which must go on watching.
+    /// Gives up an isolate whose script cannot be stopped, and starts another in its place.
     fn abandon_beside(self: &Arc<Self>, id: u64, place: usize, name: &str) {
-        let count = self.abandoned.fetch_add(1, Ordering::Relaxed) + 1;
-        let message = format!(
-            "a thread beside requests is deaf to its stop in {name}: abandoned ({count} of {ABANDONED_MAX} before the \
-             server gives up)"
-        );
-        self.config.program.logger.text(Level::Error, message);
         if let Some(crew) = &mut *lock(&self.beside) {
             crew.members.retain(|member| member.id != id);
         }
-        let shared = Arc::clone(self);
-        let replace = move || {
-            let fill = || {
-                // A reload meanwhile would leave the new isolate as it is.
-                let _turn = shared.turn();
-                shared.fill_place_beside(place)
-            };
-            if shared.replace("a thread beside requests", fill) {
-                shared.look_after_lease();
-            } else {
-                let _ = shared.events.send(ServerEvent::GiveUp);
-            }
-        };
-        let thread = std::thread::Builder::new().name("sampan-replace".into());
-        if count >= ABANDONED_MAX || thread.spawn(replace).is_err() {
-            // There is no receiver if the server is being shut down anyway.
-            let _ = self.events.send(ServerEvent::GiveUp);
-        }
+        let what = "a thread beside requests".to_owned();
+        self.replace_deaf(what, name, move |shared| {
+            // A reload meanwhile would leave the new isolate as it is.
+            let _turn = shared.turn();
+            shared.fill_place_beside(place)
+        });
     }
 
     /// Tells the threads to begin with nothing more.
@@ -155,12 +133,7 @@ impl ServerShared {
         let Some(crew) = lock(&self.beside).take() else {
             return true;
         };
-        let patience = Duration::from_millis(self.limits.shutdown_millis_max + JOIN_MILLIS_MAX);
-        let deadline = Instant::now() + patience;
-        let mut all_ended = true;
-        for member in crew.members {
-            all_ended &= ends_by(member.thread, deadline);
-        }
+        let all_ended = self.await_ends(crew.members);
         (crew.beside.close)(self.generation().state.shared());
         all_ended && crew.keeper.is_none_or(|keeper| keeper.join().is_ok())
     }

@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// The time that a shutdown waits for the workers' threads beyond the time that their requests get, in milliseconds.
-pub(super) const JOIN_MILLIS_MAX: u64 = 500;
+const JOIN_MILLIS_MAX: u64 = 500;
 
 /// The longest time that an abandoned worker may keep the write connection.
 const LEASE_PATIENCE: Duration = Duration::from_secs(5);
@@ -27,7 +27,7 @@ const REPLACE_ATTEMPTS: u32 = 5;
 const REPLACE_PAUSE: Duration = Duration::from_secs(1);
 
 /// Waits for a thread, but not for ever.
-pub(super) fn ends_by(thread: WorkerThread, deadline: Instant) -> bool {
+fn ends_by(thread: WorkerThread, deadline: Instant) -> bool {
     while !thread.is_finished() {
         if Instant::now() >= deadline {
             return false;
@@ -60,10 +60,18 @@ impl ServerShared {
         for member in &crew {
             member.handle.shutdown();
         }
+        self.await_ends(crew)
+    }
+
+    /// Waits for threads that are to end, a little longer than requests may take. False if some had to be left behind.
+    pub(super) fn await_ends(&self, members: Vec<CrewMember>) -> bool {
         let patience = Duration::from_millis(self.limits.shutdown_millis_max + JOIN_MILLIS_MAX);
         let deadline = Instant::now() + patience;
-        crew.into_iter()
-            .all(|member| ends_by(member.thread, deadline))
+        // Each gets its chance, also behind one that does not end.
+        let ended = members
+            .into_iter()
+            .map(|member| ends_by(member.thread, deadline));
+        ended.filter(|has_ended| !has_ended).count() == 0
     }
 
     /// Loads a generation on a thread of its own, to see that it loads.
@@ -129,46 +137,48 @@ impl ServerShared {
     }
 
     /// Gives up a worker whose script cannot be stopped, and starts another in its place. Its thread ends by itself
-    /// should the script ever return. Runs on the watchdog's thread, which must go on watching: the new worker is
-    /// awaited on another.
+    /// should the script ever return.
     fn abandon(self: &Arc<Self>, id: u64, place: usize, handle: &WorkerHandle, name: &str) {
         handle.abandon();
         handle.shutdown();
-        let count = self.abandoned.fetch_add(1, Ordering::Relaxed) + 1;
+        self.crew().retain(|member| member.id != id);
         // As in app.worker.
-        let number = place + 1;
+        let what = format!("worker {}", place + 1);
+        self.replace_deaf(what, name, move |shared| shared.fill_place(place));
+    }
+
+    /// Tells that an isolate is abandoned because it is deaf to its stop in the function of this name, and fills its
+    /// place by `fill`. After too many the server gives up. Runs on the watchdog's thread, which must go on watching:
+    /// the new isolate is awaited on another.
+    pub(super) fn replace_deaf(
+        self: &Arc<Self>,
+        what: String,
+        name: &str,
+        fill: impl Fn(&Arc<Self>) -> Result<(), String> + Send + 'static,
+    ) {
+        let count = self.abandoned.fetch_add(1, Ordering::Relaxed) + 1;
         let message = format!(
-            "worker {number} is deaf to its stop in {name}: abandoned ({count} of {ABANDONED_MAX} before the server \
-             gives up)"
+            "{what} is deaf to its stop in {name}: abandoned ({count} of {ABANDONED_MAX} before the server gives up)"
         );
         self.config.program.logger.text(Level::Error, message);
-        self.crew().retain(|member| member.id != id);
-        if count >= ABANDONED_MAX {
-            // There is no receiver if the server is being shut down anyway.
-            let _ = self.events.send(ServerEvent::GiveUp);
-            return;
-        }
         let shared = Arc::clone(self);
         let body = move || {
-            let fill = || shared.fill_place(place);
-            if shared.replace(&format!("worker {number}"), fill) {
+            if shared.replace(&what, || fill(&shared)) {
                 shared.look_after_lease();
             } else {
                 let _ = shared.events.send(ServerEvent::GiveUp);
             }
         };
-        if std::thread::Builder::new()
-            .name("sampan-replace".into())
-            .spawn(body)
-            .is_err()
-        {
+        let thread = std::thread::Builder::new().name("sampan-replace".into());
+        if count >= ABANDONED_MAX || thread.spawn(body).is_err() {
+            // There is no receiver if the server is being shut down anyway.
             let _ = self.events.send(ServerEvent::GiveUp);
         }
     }
 
     /// An abandoned worker may have taken the write connection with it. Should it not come back, nothing can be written
     /// in this process any more.
-    pub(super) fn look_after_lease(&self) {
+    fn look_after_lease(&self) {
         let before = self.database.lease();
         if before.is_none() {
             return;
@@ -183,7 +193,7 @@ impl ServerShared {
 
     /// Fills a place that has become free, by `fill`. A machine that is busy enough to make an isolate deaf may also
     /// load the project too slowly, so it tries again. False if each attempt failed.
-    pub(super) fn replace(&self, name: &str, fill: impl Fn() -> Result<(), String>) -> bool {
+    fn replace(&self, name: &str, fill: impl Fn() -> Result<(), String>) -> bool {
         for attempt in 1..=REPLACE_ATTEMPTS {
             let Err(fault) = fill() else {
                 return true;

@@ -1,8 +1,7 @@
 //! The threads of the slow lane. They start when a route turns out to be slow: at start, at a reload, or as it is
 //! measured. Another thread starts them then, and writes down what was learned.
 
-use super::crew::{JOIN_MILLIS_MAX, ends_by, ready};
-use super::events::ServerEvent;
+use super::crew::ready;
 use super::shared::{LaneCrew, ServerShared};
 use super::worker::{self as server_worker, SideWork, Starting};
 use crate::lane::isolate::{IsolateState, LaneWork};
@@ -11,13 +10,12 @@ use crate::lane::limits::WRITE_PAUSE;
 use crate::lane::shared::{Lane, LaneChange};
 use crate::locks::lock;
 use crate::worker::plan::OnDeaf;
-use crate::worker::watchdog::ABANDONED_MAX;
 use sampan_host::log::Level;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// An isolate that is starting.
 struct StartingIsolate {
@@ -135,8 +133,7 @@ impl ServerShared {
         Ok(isolate.state)
     }
 
-    /// Gives up an isolate whose script cannot be stopped, and starts another in its place. Runs on the watchdog's
-    /// thread, which must go on watching.
+    /// Gives up an isolate whose script cannot be stopped, and starts another in its place.
     fn abandon_isolate(
         self: &Arc<Self>,
         id: u64,
@@ -145,37 +142,19 @@ impl ServerShared {
         name: &str,
     ) {
         state.abandon();
-        let count = self.abandoned.fetch_add(1, Ordering::Relaxed) + 1;
-        let message = format!(
-            "an isolate of slow routes is deaf to its stop in {name}: abandoned ({count} of {ABANDONED_MAX} before the \
-             server gives up)"
-        );
-        self.config.program.logger.text(Level::Error, message);
         lock(&self.lane_crew)
             .members
             .retain(|member| member.id != id);
-        let shared = Arc::clone(self);
-        let replace = move || {
-            let Some(lane) = shared.lane.clone() else {
-                return;
+        let what = "an isolate of slow routes".to_owned();
+        self.replace_deaf(what, name, move |shared| {
+            let Some(lane) = &shared.lane else {
+                return Ok(());
             };
-            let fill = || -> Result<(), String> {
-                shared.add_isolate(shared.start_isolate(&lane, place)?)?;
-                let text = "a fresh isolate takes the place of one for slow routes";
-                shared.config.program.logger.text(Level::Warn, text);
-                Ok(())
-            };
-            if shared.replace("an isolate of slow routes", fill) {
-                shared.look_after_lease();
-            } else {
-                let _ = shared.events.send(ServerEvent::GiveUp);
-            }
-        };
-        let thread = std::thread::Builder::new().name("sampan-replace".into());
-        if count >= ABANDONED_MAX || thread.spawn(replace).is_err() {
-            // There is no receiver if the server is being shut down anyway.
-            let _ = self.events.send(ServerEvent::GiveUp);
-        }
+            shared.add_isolate(shared.start_isolate(lane, place)?)?;
+            let text = "a fresh isolate takes the place of one for slow routes";
+            shared.config.program.logger.text(Level::Warn, text);
+            Ok(())
+        });
     }
 
     /// Has idle isolates load the generation that the server serves now. The others do before their next request.
@@ -286,12 +265,6 @@ impl ServerShared {
         for member in &members {
             member.handle.shutdown();
         }
-        let patience = Duration::from_millis(self.limits.shutdown_millis_max + JOIN_MILLIS_MAX);
-        let deadline = Instant::now() + patience;
-        let mut all_ended = true;
-        for member in members {
-            all_ended &= ends_by(member.thread, deadline);
-        }
-        all_ended && keeper.is_none_or(|keeper| keeper.join().is_ok())
+        self.await_ends(members) && keeper.is_none_or(|keeper| keeper.join().is_ok())
     }
 }

@@ -1,7 +1,7 @@
 //! Renewals that fail: the certificate in place stays, and the log says when it ends.
 
 use crate::kept::{DAY, Kept, settings};
-use sampan_acme::{AcmeSettings, CertificateFields, Clock, RenewalOutcome, renew, status};
+use sampan_acme::{AcmeSettings, CertificateFields, RenewalOutcome, renew, status};
 use sampan_client::certificates::Identity;
 use sampan_client::pebble::{Pebble, PebbleOptions};
 use sampan_client::{ports, wait};
@@ -137,7 +137,7 @@ fn a_limit_of_the_authority_is_heeded() {
     assert!(pause > Duration::from_secs(DAY - 60), "{pause:?}");
     assert_eq!(kept.certificate(), Some(old));
     kept.clock.go_ahead(DAY / 2);
-    wait::dawdle(Duration::from_millis(100));
+    kept.clock.wait_for_look();
     assert_eq!(kept.host.count("no new certificate"), 1);
 }
 
@@ -180,15 +180,14 @@ fn an_authority_is_asked_twice_a_day_when_to_renew() {
     let kept = Kept::start(settings);
     let asked = || asked.load(Ordering::SeqCst);
     wait::until("a question", || asked() == 1);
-    let looks = 5 * kept.clock.look_pause();
     for halves in 1..=4 {
         kept.clock.go_ahead(11 * DAY / 24);
-        wait::dawdle(looks);
+        kept.clock.wait_for_look();
         assert_eq!(asked(), halves);
         kept.clock.go_ahead(DAY / 24);
         wait::until("another question", || asked() > halves);
     }
-    wait::dawdle(looks);
+    kept.clock.wait_for_look();
     assert_eq!(asked(), 5);
     assert!(status(&kept.settings)[0].suggested.is_some());
     assert_eq!(kept.host.count("cannot ask when"), 0);
@@ -225,7 +224,7 @@ fn attempts_are_not_forgotten_where_they_cannot_be_written() {
     std::fs::write(&state, "").expect("written");
     let kept = Kept::start(settings);
     kept.host.wait_for("no new certificate");
-    wait::dawdle(Duration::from_millis(200));
+    kept.clock.wait_for_look();
     assert_eq!(kept.host.count("no new certificate"), 1);
     // It is written as soon as that can be done.
     std::fs::remove_file(state).expect("removed");
@@ -328,7 +327,7 @@ fn a_clock_that_is_wrong_is_named_and_orders_no_second_one() {
         line.contains("the new certificate of localhost is valid from"),
         "{line}"
     );
-    wait::dawdle(Duration::from_millis(200));
+    kept.clock.wait_for_look();
     assert_eq!(kept.host.count("changed"), 2);
 }
 

@@ -1,8 +1,10 @@
 //! Jobs while the database cannot be written.
 
-use super::{alone, ask, database, start};
+use super::{alone, ask, config, database};
 use sampan_client::wait;
-use std::time::Duration;
+use sampan_host::log::Level;
+use sampan_log::Logger;
+use sampan_runtime::Server;
 
 const APP: &str = r#"
 local app = require "sampan"
@@ -23,7 +25,10 @@ end)
 fn an_attempt_that_meets_the_lock_of_another_process_begins_anew() {
     let _alone = alone();
     let folder = tempfile::tempdir().expect("a folder");
-    let server = start(folder.path(), APP, "busy_millis_max = 20\n");
+    let mut config = config(folder.path(), APP, "busy_millis_max = 20\n");
+    let logger = Logger::captured(Level::Warn);
+    config.program.logger = logger.clone();
+    let server = Server::start(config).expect("it starts");
     ask(&server, "POST", "/add");
     wait::until("the job has begun", || {
         ask(&server, "GET", "/has/begun") != "0"
@@ -31,7 +36,9 @@ fn an_attempt_that_meets_the_lock_of_another_process_begins_anew() {
     // As another process that writes has it.
     let foreign = database(folder.path());
     wait::until("the lock is here", || foreign.own_begin().is_ok());
-    wait::dawdle(Duration::from_millis(500));
+    wait::until("the attempt begins anew", || {
+        logger.lines().contains("attempt 1 begins anew")
+    });
     drop(foreign);
     wait::until("its only attempt has ended", || {
         ask(&server, "GET", "/has/ended-1") == "1"

@@ -3,6 +3,7 @@
 use super::{alone, ask, database, start};
 use sampan_client::wait;
 use sampan_host::{Value, clock};
+use sampan_runtime::Running;
 use std::time::Duration;
 
 const APP: &str = r#"
@@ -25,6 +26,9 @@ app.post("/held", function() app.enqueue("held") end)
 app.post("/release", function() db.exec("INSERT INTO released VALUES (1)") end)
 app.get("/count/:what", function(req)
   return app.text(("%d"):format(db.one("SELECT count(*) AS count FROM runs WHERE what = ?", { req.params.what }).count))
+end)
+app.get("/starts", function()
+  return app.text(("%d"):format(db.one("SELECT max(at) AS at FROM _sampan_job_starts").at))
 end)
 app.get("/left", function() return app.text(("%d"):format(db.one("SELECT count(*) AS n FROM _sampan_jobs").n)) end)
 "#;
@@ -115,4 +119,32 @@ fn a_clock_that_jumps_takes_no_job_from_those_who_run_it() {
     for server in servers {
         assert!(server.shutdown());
     }
+}
+
+#[test]
+fn a_rate_counts_what_a_clock_that_was_ahead_has_counted_for_one_period() {
+    const BEGIN: u64 = 1_777_681_800;
+    const HOUR: u64 = 3_600;
+    let _alone = alone();
+    let clock = Clock;
+    clock.set(BEGIN + 5 * HOUR);
+    let folder = tempfile::tempdir().expect("a folder");
+    let sections = "[jobs]\nqueues = [\"default 10 2/h\"]\n";
+    let running = start(folder.path(), APP, sections);
+    for _ in 0..3 {
+        ask(&running, "POST", "/add/note");
+    }
+    let notes = |running: &Running| ask(running, "GET", "/count/note");
+    wait::until("as many as the rate allows", || notes(&running) == "2");
+    assert!(running.shutdown());
+    clock.set(BEGIN);
+    let running = start(folder.path(), APP, sections);
+    wait::until("the starts count from now on", || {
+        let latest: u64 = ask(&running, "GET", "/starts").parse().expect("a time");
+        latest < (BEGIN + HOUR) * 1_000
+    });
+    assert_eq!(notes(&running), "2");
+    clock.set(BEGIN + HOUR + 10);
+    wait::until("the third", || notes(&running) == "3");
+    assert!(running.shutdown());
 }

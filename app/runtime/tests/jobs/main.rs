@@ -25,12 +25,16 @@ pub(crate) fn alone() -> MutexGuard<'static, ()> {
 
 /// Starts a server of the project in a folder, which has the database `data.db`.
 pub(crate) fn start(folder: &Path, app: &str, sections: &str) -> Running {
+    Server::start(config(folder, app, sections)).expect("it starts")
+}
+
+/// Makes that project.
+pub(crate) fn config(folder: &Path, app: &str, sections: &str) -> AppConfig {
     std::fs::write(folder.join("app.lua"), app).expect("written");
     let text = format!(
         "[server]\nlisten = \"127.0.0.1:0\"\nworkers = 1\n[db]\npath = \"data.db\"\n{sections}"
     );
-    let config = AppConfig::from_text(folder, &text).expect("valid");
-    Server::start(config).expect("it starts")
+    AppConfig::from_text(folder, &text).expect("valid")
 }
 
 /// Asks over a connection of its own.

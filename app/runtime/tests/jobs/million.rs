@@ -76,8 +76,10 @@ fn assert_reads_indexes(db: &Db, sql: &str) {
 fn a_queue_with_very_many_jobs_is_as_quick_as_a_short_one() {
     let _alone = alone();
     let folder = tempfile::tempdir().expect("a folder");
-    let sections = "[jobs]\nkeep_days = 36500\nqueues = [\"large 100\"]\n";
+    let sections =
+        "[jobs]\nkeep_days = 36500\nqueues = [\"large 100\", \"default 10 1000000/h\"]\n";
     let running = start(folder.path(), APP, sections);
+    // With a rate, so that the table of starts is there.
     ask(&running, "POST", "/first");
     wait::until("the first", || ask(&running, "GET", "/left") == "0");
     assert!(running.shutdown());

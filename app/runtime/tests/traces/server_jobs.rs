@@ -20,8 +20,8 @@ app.get("/batch", async () => { await db.batch(() => { app.enqueue("count", {});
 "#;
 
 /// The tables as the release before had them.
-const BEFORE: &str =
-    "ALTER TABLE _sampan_jobs DROP COLUMN trace; UPDATE _sampan_job_schema SET version = 1";
+const BEFORE: &str = "ALTER TABLE _sampan_jobs DROP COLUMN trace; DROP TABLE _sampan_job_starts;
+    UPDATE _sampan_job_schema SET version = 1";
 
 /// Held by a test while it has servers: PostgreSQL has too few connections for those of all.
 static TURN: Mutex<()> = Mutex::new(());
@@ -120,7 +120,7 @@ fn tables_of_the_release_before_are_taken_over_by_processes_that_start_at_once()
          VALUES ('count', 'default', '{}', 'ready', 0, 0, 0)",
     );
     let started = rig.start_at_once(app, 4);
-    assert_eq!(psql("SELECT version FROM _sampan_job_schema"), "2");
+    assert_eq!(psql("SELECT version FROM _sampan_job_schema"), "3");
     let before = rig.collector.span("job count");
     assert_eq!(started[0].ask("/job", &[]).text(), "added");
     let root = rig.collector.span("GET /job");

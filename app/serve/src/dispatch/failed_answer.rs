@@ -46,14 +46,14 @@ impl DispatchedRequest {
     /// its place.
     #[cold]
     pub(super) fn release_in_development(&self, visit: &Visit, response: Response) -> Answer {
-        let has_transactions = visit.has_transactions_behind(&self.view);
+        let behind = visit.fates_behind(&self.view);
         let (response, ticket) = match self.release_now(visit, response) {
             Answer::Held(response, ticket) => (response, ticket),
             answer => return answer,
         };
         let (control, view) = (Rc::clone(&self.loaded.control), Rc::clone(&self.view));
         let ticket = ticket.or_else(move || {
-            let lost = control.gate.lost_answer(has_transactions);
+            let lost = control.gate.lost_answer(&behind);
             let lost = lost.at(view.place().cloned());
             let mut told = match &control.dev {
                 Some(dev) => dev.answer_to(&lost, None, &view),

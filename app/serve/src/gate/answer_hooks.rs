@@ -5,7 +5,8 @@ use crate::request::request_view::View;
 use sampan_host::engine::cancelled;
 use sampan_host::request::{AnswerHooks, HookStep};
 use sampan_host::{
-    Error, ErrorKind, LocalFuture, Outbox, RequestView, ResponseSink, Step, Suspended, Verdict,
+    Error, ErrorKind, Fate, LocalFuture, Outbox, RequestView, ResponseSink, Step, Suspended,
+    Verdict,
 };
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
@@ -62,12 +63,13 @@ fn transactions_end(
     if open.is_empty() {
         return Ok(None);
     }
+    let behind: Vec<Fate> = open.iter().filter_map(Outbox::fate).collect();
     let verdicts: Vec<_> = open.iter().map(Outbox::settled).collect();
     let gate = Rc::clone(&control.gate);
     Ok(Some(Box::pin(async move {
         for verdict in verdicts {
             if verdict.await == Verdict::Failed {
-                return Err(gate.lost_answer(true));
+                return Err(gate.lost_answer(&behind));
             }
         }
         Ok(())

@@ -5,7 +5,7 @@ use crate::answer::errors;
 use crate::gate::commit_gate::Visit;
 use crate::gate::control::Control;
 use crate::request::request_view::View;
-use sampan_host::{Error, ErrorKind, LocalFuture, Outbox, Verdict};
+use sampan_host::{Error, ErrorKind, Fate, LocalFuture, Outbox, Verdict};
 use sampan_http::codec::Exceeded;
 use sampan_http::{Answer, Body, BodyError, BodyStream, Chunk, Response, WorkerMoment};
 use std::future::poll_fn;
@@ -73,6 +73,7 @@ impl Visit {
             view: Rc::clone(view),
             control: Rc::clone(control),
         };
+        let behind: Vec<Fate> = transactions.iter().filter_map(Outbox::fate).collect();
         let settled: Vec<LocalFuture<Verdict>> = transactions
             .iter()
             .map(|outbox| Box::pin(outbox.settled()) as LocalFuture<Verdict>)
@@ -83,7 +84,7 @@ impl Visit {
             if let Body::Stream(mut rest) = std::mem::take(response.body_as_mut()) {
                 let verdict = settle(settled, &mut *rest, &mut first).await;
                 if verdict == Verdict::Failed || visit.gate.losses() != visit.losses {
-                    return visit.answer_lost(&visit.gate.lost_answer(true), view, control);
+                    return visit.answer_lost(&visit.gate.lost_answer(&behind), view, control);
                 }
                 let first = match first.map(Option::transpose).transpose() {
                     Ok(first) => first,

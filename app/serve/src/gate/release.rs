@@ -5,8 +5,9 @@ use crate::gate::commit_gate::{Gate, Visit};
 use crate::gate::control::{self, Control};
 use crate::request::kept_answer;
 use crate::request::request_view::View;
+use sampan_host::metrics::known;
 use sampan_host::trace::{Attributes, SpanKind};
-use sampan_host::{Error, ErrorKind, LocalFuture, Outbox, Verdict};
+use sampan_host::{Error, ErrorKind, Fate, LocalFuture, Outbox, Verdict};
 use sampan_http::{Answer, Body, Response, Ticket};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -44,8 +45,7 @@ impl Visit {
     ) -> Answer {
         control::log(control, Some(view), "", lost);
         view.failed(lost);
-        let status = lost.kind().status();
-        let mut response = errors::refusal(status, None, Some(view.request()));
+        let mut response = errors::answer_to(lost, view.request(), None);
         view.tell_id(&mut response);
         Answer::Now(response)
     }
@@ -81,7 +81,11 @@ impl Visit {
         let (remains, control, begun) =
             (view.remains(), Rc::clone(control), control.current.begin());
         let held = control.meters.as_ref().map(|meters| meters.held());
-        let has_transactions = !transactions.is_empty();
+        let behind: Vec<Fate> = transactions.iter().filter_map(Outbox::fate).collect();
+        let ticket = match behind.is_empty() {
+            true => ticket,
+            false => or_cause(&control, ticket, behind.clone()),
+        };
         let told = move |verdict| {
             drop(held);
             if let (Some(record), Some(begun)) = (remains.record(), begun) {
@@ -98,7 +102,7 @@ impl Visit {
                     seal.release();
                 }
                 Verdict::Failed => {
-                    let lost = control.gate.lost_answer(has_transactions);
+                    let lost = control.gate.lost_answer(&behind);
                     remains.log(&*control.logger, &lost);
                     seal.replace_by(lost.kind().status());
                 }
@@ -112,10 +116,10 @@ impl Visit {
         Answer::Held(response, ticket)
     }
 
-    /// Reports whether what the request gives depends on transactions that are open.
-    pub(crate) fn has_transactions_behind(&self, view: &Rc<View>) -> bool {
-        let open = self.gate.transactions_behind(view);
-        open.is_ok_and(|open| !open.is_empty())
+    /// Returns the outcomes of the transactions that are open and that the answer of the request depends on.
+    pub(crate) fn fates_behind(&self, view: &Rc<View>) -> Vec<Fate> {
+        let open = self.gate.transactions_behind(view).unwrap_or_default();
+        open.iter().filter_map(Outbox::fate).collect()
     }
 
     /// Returns a future for the commit of all that the request has written or seen so far: in transactions, and in the
@@ -147,21 +151,40 @@ impl Visit {
     }
 }
 
+/// Has the answer to the cause sent in the place of a held one, where one of `behind` fails.
+#[cold]
+fn or_cause(control: &Rc<Control>, ticket: Ticket, behind: Vec<Fate>) -> Ticket {
+    let control = Rc::clone(control);
+    ticket.or_else(move || {
+        let lost = control.gate.lost_answer(&behind);
+        if let Some(meters) = &control.meters {
+            meters.count(&known::REFUSALS, &lost.kind().status().to_string());
+        }
+        errors::late_answer(&lost)
+    })
+}
+
 impl Gate {
     /// Returns the error of a held answer whose writes are lost: with the likely reason, if it depended on transactions
-    /// that were open when the handler had returned.
+    /// that were open when the handler had returned, and with the kind and the code of the cause, where it is known.
     #[cold]
-    pub(crate) fn lost_answer(&self, has_transactions: bool) -> Error {
+    pub(crate) fn lost_answer(&self, behind: &[Fate]) -> Error {
         let lost = self.lost();
-        if !has_transactions || lost.kind() != ErrorKind::Internal {
+        if behind.is_empty() || lost.kind() != ErrorKind::Internal {
             return lost;
         }
-        let text = format!(
+        let mut text = format!(
             "{}: a db.transaction that the answer depends on failed after the handler had returned: is await missing \
              in front of it?",
             lost.message()
         );
-        lost.with_message(text)
+        match behind.iter().find_map(Fate::cause) {
+            Some(cause) => {
+                text.push_str(&format!(" ({})", cause.message()));
+                cause.with_message(text)
+            }
+            None => lost.with_message(text),
+        }
     }
 }
 

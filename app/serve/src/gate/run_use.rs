@@ -35,11 +35,11 @@ pub enum RunKind {
 }
 
 /// The observed uses of runs of one kind, by the name of their declaration.
-type UsesByName = HashMap<Box<str>, Rc<KnownUse>>;
+type UsesByName = HashMap<Box<str>, Rc<KnownUse>, foldhash::fast::RandomState>;
 
 /// The observed uses of the database on one worker.
 #[derive(Default)]
-pub(super) struct KnownUses(RefCell<HashMap<RunKind, UsesByName>>);
+pub(super) struct KnownUses(RefCell<HashMap<RunKind, UsesByName, foldhash::fast::RandomState>>);
 
 /// The observed use of the database by the runs of one declaration.
 struct KnownUse {

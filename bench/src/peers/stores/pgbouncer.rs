@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{StoreServer, USER, as_user, fresh};
-use crate::peers::install::{Installer, find, run};
+use crate::peers::install::{Installer, run};
 use crate::peers::placement::Placement;
 use sampan_client::{ports, postgres};
 
@@ -27,10 +27,7 @@ impl PgBouncer {
     ///
     /// When it is missing and may not be installed.
     pub(crate) fn install(installer: &Installer) -> Result<Self, String> {
-        if find("pgbouncer").is_none() {
-            installer.apt("pgbouncer")?;
-        }
-        let program = find("pgbouncer").ok_or("pgbouncer is not installed")?;
+        let program = installer.debian("pgbouncer")?;
         let version = run(Command::new(&program).arg("--version"))?;
         let version = version.lines().next().unwrap_or_default().to_owned();
         Ok(Self { program, version })

@@ -7,7 +7,7 @@ use crate::measure::setup;
 use crate::measure::{Sample, Series, Skipped, rounds, sample};
 use crate::peers::placement::Placement;
 use crate::peers::server::PeerServer;
-use crate::peers::storage::{BenchStorage, Durability};
+use crate::peers::storage::Durability;
 use crate::peers::{JS_COPIED, LUA_COPIED, Peer};
 use crate::routes::{self, Headers, check, rows};
 use crate::suites::db;
@@ -50,12 +50,9 @@ impl BackupBench<'_> {
             let copied = self.start_copied(peer, &placement, storage)?;
             return self.write(&copied.server, &placement, case, round);
         }
-        let storage = BenchStorage::new(&self.setup.root, &self.setup.folder, durability)
-            .map_err(|error| format!("no folder for its database: {error}"))?;
         // As the other, but for the copy.
-        storage
-            .configure("[metrics]\nenabled = true\n")
-            .map_err(|error| error.to_string())?;
+        let lines = "[metrics]\nenabled = true\n";
+        let storage = self.setup.storage(durability, lines)?;
         let server = self.setup.start_with(peer, &placement, 1, Some(&storage))?;
         self.write(&server, &placement, case, round)
     }

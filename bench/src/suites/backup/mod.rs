@@ -116,7 +116,7 @@ pub(crate) fn backup(options: &BackupOptions) -> Result<bool, Error> {
         println!("{name}");
         match way(&bench) {
             Ok(figure) => {
-                println!("  {} (wanted: {})", figure.value, figure.wanted);
+                figure.tell();
                 ratios.push(figure);
             }
             Err(fault) => Skipped::note(&mut skipped, name.to_owned(), fault),
@@ -149,8 +149,7 @@ struct CopiedServer {
 impl BackupBench<'_> {
     /// Makes a folder for a database whose copy lies beside it.
     fn storage(&self, durability: Durability) -> Result<BenchStorage, String> {
-        let storage = BenchStorage::new(&self.setup.root, &self.setup.folder, durability)
-            .map_err(|error| format!("no folder for its database: {error}"))?;
+        let storage = self.setup.storage(durability, "")?;
         let settings = format!(
             "[backup]\nurl = \"{}\"\nevery = \"1 s\"\n[metrics]\nenabled = true\n",
             url(&storage)

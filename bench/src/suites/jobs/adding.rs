@@ -8,7 +8,7 @@ use crate::measure::figures::Figure;
 use crate::measure::{Sample, Series, Skipped, rounds, sample};
 use crate::peers::Peer;
 use crate::peers::placement::Placement;
-use crate::peers::storage::{BenchStorage, Durability};
+use crate::peers::storage::Durability;
 use crate::routes::check;
 use crate::routes::{Headers, Route, WRITES};
 use crate::suites::db;
@@ -63,11 +63,7 @@ impl JobsBench<'_> {
         round: u32,
     ) -> Result<Sample, String> {
         let setup = &*self.setup;
-        let storage = BenchStorage::new(&setup.root, &setup.folder, Durability::Full);
-        let storage = storage.map_err(|error| format!("no folder for its database: {error}"))?;
-        storage
-            .configure("[jobs]\nworkers = 0\n")
-            .map_err(|error| error.to_string())?;
+        let storage = setup.storage(Durability::Full, "[jobs]\nworkers = 0\n")?;
         let placement = Placement::here(1);
         let server = setup.start_with(peer, &placement, 1, Some(&storage))?;
         check::check(server.address(), case.route)?;

@@ -2,17 +2,18 @@
 
 use std::time::{Duration, Instant};
 
-use super::JobsBench;
 use super::rate::{median, number};
 use crate::load::{LoadResult, load_at};
 use crate::measure::case::LoadCase;
 use crate::measure::figures::Figure;
+use crate::measure::setup::Setup;
 use crate::peers::Peer;
 use crate::peers::placement::Placement;
 use crate::peers::server::PeerServer;
-use crate::peers::storage::{BenchStorage, Durability};
+use crate::peers::storage::Durability;
 use crate::routes::check;
 use crate::routes::{Headers, Route};
+use crate::suites::side_by_side::RoundOptions;
 use sampan_client::Client;
 
 /// The requests per second: few, so that it is the waiting that is measured.
@@ -26,53 +27,50 @@ const MARGIN: Duration = Duration::from_millis(400);
 const PATIENCE: Duration = Duration::from_secs(30);
 const RATIO_MAX: f64 = 2.0;
 
-impl JobsBench<'_> {
-    /// The ratio of the 99th percentiles, round by round.
-    pub(super) fn beside(&self, peer: &'static Peer) -> Result<Figure, String> {
-        let setup = &*self.setup;
-        let storage = BenchStorage::new(&setup.root, &setup.folder, Durability::Full);
-        let storage = storage.map_err(|error| format!("no folder for its database: {error}"))?;
-        storage
-            .configure("[jobs]\nworkers = 4\n")
-            .map_err(|error| error.to_string())?;
-        let placement = Placement::everywhere();
-        let server = setup.start_with(peer, &placement, WORKERS, Some(&storage))?;
-        check::check(server.address(), Route::Quick)?;
-        let seconds = self.options.shared.seconds;
-        let case = LoadCase {
-            connections: CONNECTIONS,
-            ..LoadCase::plain(Route::Quick, Headers::Plain, 1)
-        };
-        let load = || -> Result<LoadResult, String> {
-            let address = server.address();
-            load_at(&setup.root, &placement, address, case, seconds, Some(RATE))
-        };
-        load()?;
-        let (mut without, mut with) = (Vec::new(), Vec::new());
-        for _ in 0..self.options.shared.rounds {
-            without.push(load()?.p99_micros);
-            let burning = Burning::begin(&server, seconds)?;
-            with.push(load()?.p99_micros);
-            burning.end()?;
-        }
-        let ratios = with
-            .iter()
-            .zip(&without)
-            .map(|(with, without)| with / without);
-        let ratio = median(ratios).ok_or("nothing was measured")?;
-        let millis = |micros: &[f64]| median(micros.iter().map(|micros| micros / 1e3));
-        let show = |micros: &[f64]| millis(micros).map_or_else(String::new, |one| one.show(2));
-        let (with, without) = (show(&with), show(&without));
-        Ok(Figure {
-            what: format!(
-                "{}: p99 of GET /quick at {RATE} requests/s while 4 jobs use the processors, against without",
-                peer.title
-            ),
-            value: format!("{} ({with} against {without} ms)", ratio.show(2)),
-            wanted: format!("at most {RATIO_MAX}"),
-            reached: Some(ratio.median <= RATIO_MAX),
-        })
+/// The ratio of the 99th percentiles, round by round.
+pub(super) fn beside(
+    options: &RoundOptions,
+    setup: &Setup,
+    peer: &'static Peer,
+) -> Result<Figure, String> {
+    let storage = setup.storage(Durability::Full, "[jobs]\nworkers = 4\n")?;
+    let placement = Placement::everywhere();
+    let server = setup.start_with(peer, &placement, WORKERS, Some(&storage))?;
+    check::check(server.address(), Route::Quick)?;
+    let seconds = options.seconds;
+    let case = LoadCase {
+        connections: CONNECTIONS,
+        ..LoadCase::plain(Route::Quick, Headers::Plain, 1)
+    };
+    let load = || -> Result<LoadResult, String> {
+        let address = server.address();
+        load_at(&setup.root, &placement, address, case, seconds, Some(RATE))
+    };
+    load()?;
+    let (mut without, mut with) = (Vec::new(), Vec::new());
+    for _ in 0..options.rounds {
+        without.push(load()?.p99_micros);
+        let burning = Burning::begin(&server, seconds)?;
+        with.push(load()?.p99_micros);
+        burning.end()?;
     }
+    let ratios = with
+        .iter()
+        .zip(&without)
+        .map(|(with, without)| with / without);
+    let ratio = median(ratios).ok_or("nothing was measured")?;
+    let millis = |micros: &[f64]| median(micros.iter().map(|micros| micros / 1e3));
+    let show = |micros: &[f64]| millis(micros).map_or_else(String::new, |one| one.show(2));
+    let (with, without) = (show(&with), show(&without));
+    Ok(Figure {
+        what: format!(
+            "{}: p99 of GET /quick at {RATE} requests/s while 4 jobs use the processors, against without",
+            peer.title
+        ),
+        value: format!("{} ({with} against {without} ms)", ratio.show(2)),
+        wanted: format!("at most {RATIO_MAX}"),
+        reached: Some(ratio.median <= RATIO_MAX),
+    })
 }
 
 /// Four jobs that use the processors.

@@ -14,7 +14,6 @@ use clap::{Args, ValueEnum};
 
 use super::side_by_side::RoundOptions;
 use crate::error::Error;
-use crate::measure::Skipped;
 use crate::measure::figures::Figure;
 use crate::measure::setup::{self, Setup};
 use crate::peers::placement::Placement;
@@ -90,10 +89,10 @@ pub(crate) fn jobs(options: &JobsOptions) -> Result<bool, Error> {
         series.extend(adding);
     }
     if has(Part::Start) {
-        ratios.extend(bench.each("time until a job starts", JobsBench::start));
+        ratios.extend(bench.each("time until a job starts", start::start));
     }
     if has(Part::Beside) {
-        ratios.extend(bench.each("requests beside jobs", JobsBench::beside));
+        ratios.extend(bench.each("requests beside jobs", beside::beside));
     }
     if let Some(program) = suite.before.as_deref().filter(|_| has(Part::Older)) {
         ratios.extend(bench.older(program));
@@ -117,24 +116,10 @@ impl JobsBench<'_> {
     fn each(
         &mut self,
         what: &str,
-        figure: fn(&Self, &'static Peer) -> Result<Figure, String>,
+        figure: fn(&RoundOptions, &Setup, &'static Peer) -> Result<Figure, String>,
     ) -> Vec<Figure> {
-        let ours = self.setup.installed.iter().map(|(peer, _)| *peer);
-        let ours: Vec<&'static Peer> = ours.filter(|peer| peer.is_ours()).collect();
-        let mut figures = Vec::new();
-        for peer in ours {
-            println!("{}: {what}", peer.title);
-            match figure(self, peer) {
-                Ok(figure) => {
-                    println!("  {} (wanted: {})", figure.value, figure.wanted);
-                    figures.push(figure);
-                }
-                Err(fault) => {
-                    let what = format!("{}: {what}", peer.title);
-                    Skipped::note(&mut self.setup.skipped, what, fault);
-                }
-            }
-        }
-        figures
+        let options = &self.options.shared;
+        self.setup
+            .of_ours(what, |setup, peer| Ok(vec![figure(options, setup, peer)?]))
     }
 }

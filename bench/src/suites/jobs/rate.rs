@@ -171,9 +171,7 @@ impl JobsBench<'_> {
             }
             BULLMQ => redis("always"),
             BULLMQ_EVERYSEC => redis("everysec"),
-            _ => BenchStorage::new(&self.setup.root, folder, Durability::Full)
-                .map(Store::Ours)
-                .map_err(|error| format!("no folder for its database: {error}")),
+            _ => Ok(Store::Ours(self.setup.storage(Durability::Full, "")?)),
         }
     }
 }

@@ -4,11 +4,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::JobsBench;
 use crate::measure::figures::Figure;
+use crate::measure::setup::Setup;
 use crate::peers::Peer;
 use crate::peers::placement::Placement;
-use crate::peers::storage::{BenchStorage, Durability};
+use crate::peers::storage::Durability;
+use crate::suites::side_by_side::RoundOptions;
 use sampan_client::Client;
 
 /// The jobs that are added first and do not count.
@@ -22,40 +23,39 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// The most of the 99th percentile.
 const P99_MILLIS_MAX: f64 = 5.0;
 
-impl JobsBench<'_> {
-    /// From the moment before the request adds the job to the first line of the job, so the commit counts.
-    pub(super) fn start(&self, peer: &'static Peer) -> Result<Figure, String> {
-        let setup = &*self.setup;
-        let storage = BenchStorage::new(&setup.root, &setup.folder, Durability::Full);
-        let storage = storage.map_err(|error| format!("no folder for its database: {error}"))?;
-        let server = setup.start_with(peer, &Placement::everywhere(), 1, Some(&storage))?;
-        let count = WARM_UP + COUNT * self.options.shared.rounds as usize;
-        let mut client = Client::connect(server.address()).map_err(|error| error.to_string())?;
-        for _ in 0..count {
-            let answer = client.ask("POST", "/start", &[], "");
-            let status = answer.map_err(|error| error.to_string())?.status;
-            if status != 200 {
-                return Err(format!("POST /start answered {status}"));
-            }
-            std::thread::sleep(PAUSE);
+/// From the moment before the request adds the job to the first line of the job, so the commit counts.
+pub(super) fn start(
+    options: &RoundOptions,
+    setup: &Setup,
+    peer: &'static Peer,
+) -> Result<Figure, String> {
+    let storage = setup.storage(Durability::Full, "")?;
+    let server = setup.start_with(peer, &Placement::everywhere(), 1, Some(&storage))?;
+    let count = WARM_UP + COUNT * options.rounds as usize;
+    let mut client = Client::connect(server.address()).map_err(|error| error.to_string())?;
+    for _ in 0..count {
+        let answer = client.ask("POST", "/start", &[], "");
+        let status = answer.map_err(|error| error.to_string())?.status;
+        if status != 200 {
+            return Err(format!("POST /start answered {status}"));
         }
-        let begun = Instant::now();
-        let millis = loop {
-            let answer = client.ask("GET", "/starts", &[], "");
-            let body = answer.map_err(|error| error.to_string())?.body;
-            let rows: Vec<Value> =
-                serde_json::from_slice(&body).map_err(|error| error.to_string())?;
-            if rows.len() >= count {
-                let millis = rows.iter().filter_map(|row| row["millis"].as_f64());
-                break millis.skip(WARM_UP).collect::<Vec<f64>>();
-            }
-            if begun.elapsed() > PATIENCE {
-                return Err(format!("{} of {count} jobs have started", rows.len()));
-            }
-            std::thread::sleep(PAUSE);
-        };
-        figure(peer, millis).ok_or_else(|| "the jobs told no times".to_owned())
+        std::thread::sleep(PAUSE);
     }
+    let begun = Instant::now();
+    let millis = loop {
+        let answer = client.ask("GET", "/starts", &[], "");
+        let body = answer.map_err(|error| error.to_string())?.body;
+        let rows: Vec<Value> = serde_json::from_slice(&body).map_err(|error| error.to_string())?;
+        if rows.len() >= count {
+            let millis = rows.iter().filter_map(|row| row["millis"].as_f64());
+            break millis.skip(WARM_UP).collect::<Vec<f64>>();
+        }
+        if begun.elapsed() > PATIENCE {
+            return Err(format!("{} of {count} jobs have started", rows.len()));
+        }
+        std::thread::sleep(PAUSE);
+    };
+    figure(peer, millis).ok_or_else(|| "the jobs told no times".to_owned())
 }
 
 fn figure(peer: &Peer, mut millis: Vec<f64>) -> Option<Figure> {

@@ -177,11 +177,8 @@ impl LoadBench<'_> {
     /// Makes a folder for a database, where a peer has one.
     fn storage(&self, peer: &Peer) -> Result<Option<BenchStorage>, String> {
         let has_database = peer.is_ours() || peer.id == LOAD_BUN;
-        let made = || BenchStorage::new(&self.setup.root, &self.setup.folder, Durability::Full);
-        has_database
-            .then(made)
-            .transpose()
-            .map_err(|error| format!("no folder for its database: {error}"))
+        let made = || self.setup.storage(Durability::Full, "");
+        has_database.then(made).transpose()
     }
 
     /// Starts a server. Without a folder it gets one that is removed with it.

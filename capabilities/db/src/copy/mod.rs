@@ -41,6 +41,8 @@ pub struct CopyJob<'a> {
 /// The progress of [`copy`]. Tables have their names in SQLite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyProgress<'a> {
+    /// Another process copies to the server, or applies a migration there: the copy begins when it has ended.
+    Waits,
     /// The values of a table are being looked at.
     Reads(&'a str),
     /// So many rows of a table are on the server.
@@ -150,11 +152,11 @@ async fn copy_in(
     snapshot.check_keys(&tables)?;
     let carried = CarriedMigrations::of(snapshot.migrations()?, job.migrations)?;
     // The transaction is idle while the file is read.
-    let begin = format!(
-        "SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = {}",
-        job.to.busy_millis_max
-    );
-    transaction.script(&begin).await?;
+    let idle = "SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = 0";
+    transaction.script(idle).await?;
+    CarriedMigrations::lock(transaction, &mut || tell(CopyProgress::Waits)).await?;
+    let limit = format!("SET LOCAL lock_timeout = {}", job.to.busy_millis_max);
+    transaction.script(&limit).await?;
     let kept = of_capabilities(transaction, &own, &mut left_out).await?;
     let kept_tables = kept.iter().map(|plan| plan.table);
     let with_rows = server::with_rows(transaction, tables.iter().chain(kept_tables)).await?;

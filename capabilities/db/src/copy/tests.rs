@@ -4,6 +4,7 @@ use super::*;
 use crate::test_folder::TestFolder;
 use rusqlite::Connection;
 use sampan_client::postgres::PostgresServer;
+use sampan_client::wait;
 use std::sync::Arc;
 
 /// A file of SQLite and a database on the server that the tests share.
@@ -35,6 +36,15 @@ impl Rig {
     }
 
     fn copy_with(&self, url: String, replaces: bool) -> Result<CopyReport, String> {
+        self.copy_telling(url, replaces, &mut |_| {})
+    }
+
+    fn copy_telling(
+        &self,
+        url: String,
+        replaces: bool,
+        tell: &mut dyn FnMut(CopyProgress<'_>),
+    ) -> Result<CopyReport, String> {
         let to = DatabaseConfig {
             url: Some(url),
             ..self.from()
@@ -45,7 +55,7 @@ impl Rig {
             migrations: &Migrations::in_folder(self.folder.path("migrations")),
             replaces,
         };
-        copy(job, &mut |_| {}).map_err(|error| error.message().to_owned())
+        copy(job, tell).map_err(|error| error.message().to_owned())
     }
 
     fn copy(&self) -> Result<CopyReport, String> {
@@ -463,6 +473,39 @@ fn servers_that_cannot_be_used_are_told() {
         error.contains("there is no database") && error.contains("--from"),
         "{error}"
     );
+}
+
+#[test]
+fn a_copy_tells_that_it_waits_for_another_one() {
+    // The lock of migrations.
+    const LOCK: i64 = 2_165_521_395_339_577_073;
+    const OTHERS: &str = "pg_locks WHERE locktype = 'advisory'
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+    let Some(rig) = Rig::new("CREATE TABLE t (id INTEGER PRIMARY KEY); INSERT INTO t VALUES (1)")
+    else {
+        return;
+    };
+    // It ends when the copy waits for it.
+    let holds = format!(
+        "DO $$ BEGIN PERFORM pg_advisory_xact_lock({LOCK});
+         WHILE NOT EXISTS (SELECT FROM {OTHERS} AND NOT granted) LOOP PERFORM pg_sleep(0.01); END LOOP; END $$"
+    );
+    let (server, database) = (Arc::clone(&rig.server), rig.database.clone());
+    let holder = std::thread::spawn(move || server.psql(&database, &holds));
+    wait::until("the lock is held", || {
+        rig.psql(&format!("SELECT count(*) FROM {OTHERS}")) != "0"
+    });
+    let url = rig.server.url(&rig.database);
+    for (replaces, expected) in [(false, 1), (true, 0)] {
+        let mut waits = 0;
+        let mut tell = |progress: CopyProgress<'_>| {
+            waits += usize::from(progress == CopyProgress::Waits);
+        };
+        let report = rig.copy_telling(url.clone(), replaces, &mut tell);
+        assert_eq!(report.map(|report| report.rows), Ok(1));
+        assert_eq!(waits, expected, "replaces: {replaces}");
+    }
+    holder.join().expect("it has ended");
 }
 
 #[test]

@@ -44,14 +44,30 @@ impl CarriedMigrations {
         Ok(Self { applied, own })
     }
 
-    /// Waits for the lock of migrations. Runs those that are written for PostgreSQL where the server has none. Returns
-    /// the number of those.
+    /// Waits for the lock of migrations, which other copies take too. `waits` is called once if another process has it.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    pub(crate) async fn lock(
+        transaction: &PostgresTransaction,
+        waits: &mut dyn FnMut(),
+    ) -> Result<(), Error> {
+        let sql = format!("SELECT CAST(pg_try_advisory_xact_lock({LOCK}) AS integer)");
+        let taken = transaction.query(&sql, &Value::Null, RowLimits::default());
+        if taken.await?.cell(0, 0) == Cell::Int(1) {
+            return Ok(());
+        }
+        waits();
+        let sql = format!("SELECT pg_advisory_xact_lock({LOCK})");
+        transaction.script(&sql).await
+    }
+
+    /// Runs those that are written for PostgreSQL where the server has none. Returns the number of those. To be called
+    /// under the lock.
     ///
     /// # Errors
     /// The server has applied others than the file, or a migration fails.
     pub(crate) async fn begin(&self, transaction: &PostgresTransaction) -> Result<usize, Error> {
-        let lock = format!("SELECT pg_advisory_xact_lock({LOCK})");
-        transaction.script(&lock).await?;
         if let Some(known) = known(transaction).await? {
             return self.check(&known).map(|()| 0);
         }

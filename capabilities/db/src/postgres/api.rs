@@ -219,7 +219,7 @@ fn leave(
             db.database.carrier.flushed().await;
         }
         let sent = db.committing(db.client.batch(&statements));
-        let sent = db.timed_all(sent).await;
+        let sent = db.timed_batch(&statements, sent).await;
         settled(place, sent)?;
         recorded.tell_sent();
         Ok(())
@@ -300,7 +300,8 @@ fn leave_in(
     let db = db(context)?;
     Ok(Some(Box::pin(async move {
         let statements = std::mem::take(&mut recorded.statements);
-        db.timed_all(transaction.batch(statements)).await?;
+        let sent = transaction.batch(&statements);
+        Box::pin(db.timed_batch(&statements, sent)).await?;
         transaction.publish(std::mem::take(&mut recorded.messages))?;
         recorded.tell_sent();
         Ok(())

@@ -6,7 +6,7 @@ pub(crate) mod database;
 mod in_use;
 mod limits;
 pub(crate) mod own_tables;
-mod recording;
+pub(crate) mod recording;
 pub(crate) mod tables;
 pub(crate) mod test_databases;
 pub(crate) mod topics;

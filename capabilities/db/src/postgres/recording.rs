@@ -7,6 +7,34 @@ use sampan_host::{Error, RunOwner, Value};
 /// A statement with its parameters.
 pub(super) type RecordedStatement = (String, Value);
 
+/// The first word of a batch, where its statements are told as one.
+pub(crate) const BATCH: &str = "BATCH";
+
+/// The most bytes of the statements of a batch that are told.
+const BATCH_TEXT_BYTES_MAX: usize = 4_096;
+
+/// Returns the statements of a batch as one text. One that is repeated stands there once.
+pub(super) fn batch_text(statements: &[RecordedStatement]) -> String {
+    let mut text = BATCH.to_owned();
+    let mut last = None;
+    for (sql, _) in statements {
+        if last == Some(sql) {
+            continue;
+        }
+        // A comment may end at the end of a line.
+        text.push_str(if last.is_some() { ";\n" } else { " " });
+        let room = BATCH_TEXT_BYTES_MAX.saturating_sub(text.len());
+        if sql.len() > room {
+            text.push_str(&sql[..sql.floor_char_boundary(room)]);
+            text.push('…');
+            break;
+        }
+        text.push_str(sql);
+        last = Some(sql);
+    }
+    text
+}
+
 /// Something with which messages are published: a transaction that is open.
 pub(super) trait Encloses {
     /// Reports whether it is open, and a run's.
@@ -176,6 +204,24 @@ mod tests {
         recording.enter();
         assert!(recording.leave(true).unwrap().statements.is_empty());
         assert!(!recording.is_open());
+    }
+
+    #[test]
+    fn a_batch_is_told_as_one_text_of_limited_length() {
+        let text = |list: &[&str]| {
+            let list = list.iter().map(|sql| ((*sql).to_owned(), Value::Null));
+            batch_text(&list.collect::<Vec<_>>())
+        };
+        assert_eq!(
+            text(&["a -- b", "a -- b", "c", "a -- b"]),
+            "BATCH a -- b;\nc;\na -- b"
+        );
+        let long = "ä".repeat(BATCH_TEXT_BYTES_MAX);
+        for list in [&[&*long, "b"][..], &["b", &*long], &["b", &*long, &*long]] {
+            let text = text(list);
+            assert!(text.len() <= BATCH_TEXT_BYTES_MAX + '…'.len_utf8());
+            assert!(text.ends_with("ä…"), "{text}");
+        }
     }
 
     #[test]

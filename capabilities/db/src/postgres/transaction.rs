@@ -171,12 +171,12 @@ impl OpenTransaction {
     }
 
     /// Runs the statements of a batch: all, or none.
-    pub(super) async fn batch(&self, statements: Vec<RecordedStatement>) -> Result<(), Error> {
+    pub(super) async fn batch(&self, statements: &[RecordedStatement]) -> Result<(), Error> {
         if statements.is_empty() {
             return Ok(());
         }
         let open = self.open()?;
-        self.alone(open.batch(&statements)).await
+        self.alone(open.batch(statements)).await
     }
 
     /// Publishes messages with the commit.
@@ -261,10 +261,10 @@ impl OpenTransaction {
             return self.check();
         };
         let committed = db.committing(open.commit()).await;
-        self.place.outbox.settle(match committed {
-            Ok(()) => Verdict::Committed,
-            Err(_) => Verdict::Failed,
-        });
+        match &committed {
+            Ok(()) => self.place.outbox.settle(Verdict::Committed),
+            Err(cause) => self.place.outbox.fail(cause),
+        }
         committed
     }
 
@@ -309,7 +309,11 @@ impl WaitingTables for TransactionTables {
         statements: Vec<(String, Value)>,
     ) -> LocalFuture<Result<Option<Vec<TableResult>>, Error>> {
         let (open, db) = (self.open(), Rc::clone(&self.db));
-        Box::pin(async move { db.timed_all(open?.run_all(&statements)).await })
+        Box::pin(async move {
+            let open = open?;
+            let ran = open.run_all(&statements);
+            db.timed_batch(&statements, ran).await
+        })
     }
 
     fn record(&self, sql: &str, params: &Value, sent: OnSent) -> Result<bool, Error> {
@@ -328,7 +332,7 @@ async fn time_out(transaction: Weak<OpenTransaction>, time_max: Duration) {
     drop(transaction.timer.take());
     // Dropping it takes it back.
     if transaction.take(TransactionEnd::TimedOut).is_some() {
-        transaction.place.outbox.settle(Verdict::Failed);
+        transaction.place.outbox.fail(&transaction.timed_out());
         transaction.late.notify_waiters();
     }
 }

@@ -1,7 +1,7 @@
 //! PostgreSQL as one worker has it.
 
 use super::database::PostgresDatabase;
-use super::recording::{Encloses, OnSent, Recording};
+use super::recording::{Encloses, OnSent, RecordedStatement, Recording, batch_text};
 use super::tables::ServerTables;
 use crate::running::{self, Running, RunningKind, RunningPlace};
 use crate::sqlite::error::ErrorCode;
@@ -138,7 +138,23 @@ impl PostgresWorker {
         done
     }
 
-    /// Waits for several statements.
+    /// Waits for statements that are sent together, whose time is told as that of one.
+    pub(super) async fn timed_batch<T>(
+        &self,
+        statements: &[RecordedStatement],
+        wait: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        match statements {
+            [(sql, params)] => self.timed(sql, params, wait).await,
+            [_, ..] if self.meter.get().and_then(CurrentRun::begin).is_some() => {
+                let text = batch_text(statements);
+                self.timed(&text, &Value::Null, wait).await
+            }
+            _ => self.timed_all(wait).await,
+        }
+    }
+
+    /// Waits for what is no statement of a script: the beginning of a transaction, and its end.
     pub(super) async fn timed_all<T>(&self, wait: impl Future<Output = T>) -> T {
         let meter = self.meter.get();
         let begun = meter.and_then(CurrentRun::begin);
@@ -153,10 +169,10 @@ impl PostgresWorker {
 /// Tells those whose answers wait for statements how these have ended.
 pub(super) fn settled<T>(place: Option<RunningPlace>, done: Result<T, Error>) -> Result<T, Error> {
     if let Some(place) = place {
-        place.outbox.settle(match done {
-            Ok(_) => Verdict::Committed,
-            Err(_) => Verdict::Failed,
-        });
+        match &done {
+            Ok(_) => place.outbox.settle(Verdict::Committed),
+            Err(cause) => place.outbox.fail(cause),
+        }
     }
     done
 }
@@ -256,7 +272,8 @@ impl WaitingTables for WorkerTables {
         let db = Rc::clone(&self.0);
         let place = Some(db.begin_statements());
         Box::pin(async move {
-            let ran = db.timed_all(db.client.run_all(&statements)).await;
+            let ran = db.client.run_all(&statements);
+            let ran = db.timed_batch(&statements, ran).await;
             settled(place, ran)
         })
     }

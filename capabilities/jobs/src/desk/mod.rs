@@ -3,13 +3,15 @@
 mod entries;
 mod outcomes;
 mod queue_state;
+mod rates;
 mod signals;
 mod traces;
 
 use crate::config::JobsConfig;
 use crate::crons::CronRules;
-use crate::limits::{LOOK, LOST_AFTER};
+use crate::limits::LOST_AFTER;
 use crate::table::Taken;
+use crate::table::rates::StartSlot;
 use entries::Held;
 pub(crate) use entries::{Ended, Failure, Handed, Outcome, Progress};
 use queue_state::QueueState;
@@ -56,6 +58,8 @@ struct DeskState {
     policies: BTreeMap<String, JobPolicy>,
     crons: CronRules,
     waiting: VecDeque<Taken>,
+    /// The jobs that have waited so long for a thread that their starts are to be counted anew.
+    late: Vec<Taken>,
     /// The jobs that this process has taken, by id.
     held: HashMap<i64, Held>,
     ended: Vec<Ended>,
@@ -71,6 +75,7 @@ impl Desk {
                 policies: BTreeMap::new(),
                 crons: CronRules::new(),
                 waiting: VecDeque::new(),
+                late: Vec::new(),
                 held: HashMap::new(),
                 ended: Vec::new(),
                 progress: HashMap::new(),
@@ -108,6 +113,8 @@ impl Desk {
         state.policies = policies;
         state.crons = crons;
         drop(state);
+        // A rate may be another now.
+        self.open_queues();
         self.tell();
     }
 
@@ -135,18 +142,17 @@ impl Desk {
         self.lock().policies.keys().cloned().collect()
     }
 
+    /// Returns the names that are declared, each with its queue.
+    pub(crate) fn queues(&self) -> Vec<(String, String)> {
+        let state = self.lock();
+        let all = state.policies.iter();
+        all.map(|(name, policy)| (name.clone(), policy.queue.clone()))
+            .collect()
+    }
+
     /// Reports whether anything is declared.
     pub(crate) fn has_declarations(&self) -> bool {
         !self.lock().policies.is_empty()
-    }
-
-    /// Takes note that any queue may have jobs that can start.
-    pub(crate) fn look_anew(&self) {
-        let mut state = self.lock();
-        state
-            .queues
-            .values_mut()
-            .for_each(|queue| queue.may_have_more = true);
     }
 
     /// Takes note that a queue has no more jobs that can start.
@@ -182,6 +188,9 @@ impl Desk {
             }
             queue.look_ahead();
             let rule = config.rule(name);
+            if queue.opens(&rule, now).is_some() {
+                return None;
+            }
             let room = (rule.concurrency + queue.ahead).saturating_sub(queue.held);
             let waiting = queue.held.saturating_sub(queue.running);
             let room = room.min(queue.starts(&rule, now).saturating_sub(waiting));
@@ -194,26 +203,6 @@ impl Desk {
     pub(crate) fn may_have_more(&self) -> bool {
         let state = self.lock();
         state.queues.values().any(|queue| queue.may_have_more)
-    }
-
-    /// Returns true if the rate of a queue keeps jobs from starting, so that time makes room.
-    fn waits_for_rate(&self) -> bool {
-        let state = self.lock();
-        let mut queues = state.queues.iter();
-        queues.any(|(name, queue)| queue.may_have_more && state.config.rule(name).rate.is_some())
-    }
-
-    /// Returns how long there is nothing to do unless something happens; `next` is when something is due.
-    pub(crate) fn pause(&self, next: Option<i64>, now: i64) -> Duration {
-        let due = next.map(|due| u64::try_from(due.saturating_sub(now)).unwrap_or(0));
-        let due = due.map_or(LOOK, |millis| {
-            Duration::from_millis(millis.saturating_add(1))
-        });
-        let rate = match self.waits_for_rate() {
-            true => Duration::from_millis(20),
-            false => LOOK,
-        };
-        due.min(rate).min(LOOK)
     }
 
     /// Puts jobs down that were taken.
@@ -235,18 +224,34 @@ impl Desk {
                 until: None,
             };
             state.held.insert(job.id, held);
-            state.waiting.push_back(job);
+            // The starts of some are counted: they begin before others, in the order in which they were taken.
+            match job.slot {
+                Some(slot) => {
+                    let is_before = |other: StartSlot| other.taken <= slot.taken;
+                    let waiting = &mut state.waiting;
+                    let at = waiting.partition_point(|other| other.slot.is_some_and(is_before));
+                    waiting.insert(at, job);
+                }
+                None => state.waiting.push_back(job),
+            }
         }
         drop(state);
         self.threads.notify_one();
     }
 
-    /// Takes the next job that may start. Others are told if there are more.
+    /// Takes the next job that may start. Others are told if there are more. Those whose starts are to be counted anew
+    /// are laid aside: the keeper tells when that has happened.
     pub(crate) fn take(&self) -> Option<Handed> {
         if self.is_draining() {
             return None;
         }
         let mut state = self.lock();
+        let now = Instant::now();
+        let job = state.next(now);
+        if !state.late.is_empty() {
+            self.keeper.notify_one();
+        }
+        let job = job?;
         let DeskState {
             config,
             policies,
@@ -255,15 +260,6 @@ impl Desk {
             held,
             ..
         } = &mut *state;
-        let now = Instant::now();
-        let at = waiting.iter().position(|job| {
-            let Some(queue) = queues.get_mut(&job.queue) else {
-                return true;
-            };
-            let rule = config.rule(&job.queue);
-            queue.running < rule.concurrency && queue.starts(&rule, now) > 0
-        })?;
-        let job = waiting.remove(at)?;
         if let Some(queue) = queues.get_mut(&job.queue) {
             queue.start(&config.rule(&job.queue), now);
         }
@@ -311,9 +307,9 @@ impl Desk {
         state.held.values().for_each(|held| held.given_up.tell());
     }
 
-    /// Puts a job down again that was cut.
+    /// Puts a job down again that was cut. Its start stays counted.
     pub(crate) fn put_down(&self, job: Taken) {
-        self.lock().waiting.push_back(job);
+        self.lock().waiting.push_back(Taken { slot: None, ..job });
     }
 
     /// Returns the jobs that this process has taken, with their tokens. Those whose thread is lost are not among them

@@ -1,12 +1,9 @@
 //! The counts of one queue, and how many of its jobs can be taken.
 
 use crate::config::QueueRule;
-use crate::limits::{AHEAD, AHEAD_MAX};
+use crate::limits::{AHEAD, AHEAD_MAX, RATE_PARTS};
 use std::collections::VecDeque;
 use std::time::Instant;
-
-/// The period of a rate is divided into so many parts at most: starts within one are counted together.
-const RATE_PARTS: u32 = 1_000;
 
 /// Starts that are counted together.
 struct Starts {
@@ -24,8 +21,11 @@ pub(crate) struct QueueState {
     pub(crate) ended: usize,
     since: Instant,
     pub(crate) ahead: usize,
-    /// The starts within the last period, if the queue has a rate.
+    /// The starts of this process within the last period, if the queue has a rate. The table counts those of all, by a
+    /// clock that may jump.
     starts: VecDeque<Starts>,
+    /// The time until which the starts of all processes leave no room for another, if the queue has a rate.
+    pub(crate) full_until: Option<Instant>,
     /// False if the table was seen to have none that can start.
     pub(crate) may_have_more: bool,
 }
@@ -39,6 +39,7 @@ impl QueueState {
             since: Instant::now(),
             ahead: 0,
             starts: VecDeque::new(),
+            full_until: None,
             may_have_more: true,
         }
     }
@@ -56,25 +57,43 @@ impl QueueState {
 
     /// Returns the number of jobs that may start now by the rate of the queue.
     pub(crate) fn starts(&mut self, rule: &QueueRule, now: Instant) -> usize {
-        let Some((most, period)) = rule.rate else {
+        let Some(rate) = rule.rate else {
             return usize::MAX;
         };
-        let is_over = |starts: &Starts| now.saturating_duration_since(starts.last) >= period;
+        let is_over = |starts: &Starts| now.saturating_duration_since(starts.last) >= rate.period;
         while self.starts.front().is_some_and(is_over) {
             self.starts.pop_front();
         }
         let counted: usize = self.starts.iter().map(|starts| starts.count).sum();
-        (most as usize).saturating_sub(counted)
+        (rate.count as usize).saturating_sub(counted)
+    }
+
+    /// Returns the time from which on the rate of the queue lets another job start; `None` where it has none, or lets
+    /// one start now.
+    pub(crate) fn opens(&mut self, rule: &QueueRule, now: Instant) -> Option<Instant> {
+        let rate = rule.rate?;
+        let is_used_up = self.starts(rule, now) == 0;
+        let first = self.starts.front().filter(|_| is_used_up);
+        let own = first.map(|starts| starts.last + rate.period);
+        let of_all = self.full_until.filter(|until| *until > now);
+        own.max(of_all)
+    }
+
+    /// Forgets the starts: what was counted is not so any more.
+    pub(crate) fn forget_starts(&mut self) {
+        self.starts.clear();
+        self.full_until = None;
     }
 
     /// Takes note of the start of a job.
     pub(crate) fn start(&mut self, rule: &QueueRule, now: Instant) {
         self.running += 1;
-        let Some((_, period)) = rule.rate else {
+        let Some(rate) = rule.rate else {
             return;
         };
+        let part = rate.period / u32::try_from(RATE_PARTS).unwrap_or(u32::MAX);
         match self.starts.back_mut() {
-            Some(starts) if now.saturating_duration_since(starts.first) < period / RATE_PARTS => {
+            Some(starts) if now.saturating_duration_since(starts.first) < part => {
                 starts.last = now;
                 starts.count += 1;
             }
@@ -90,21 +109,30 @@ impl QueueState {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::QueueRate;
     use std::time::Duration;
 
     #[test]
     fn no_more_start_within_a_period_than_the_rate_says() {
         let rule = QueueRule {
             concurrency: 100,
-            rate: Some((5, Duration::from_secs(1))),
+            rate: Some(QueueRate {
+                count: 5,
+                period: Duration::from_secs(1),
+            }),
         };
         let (mut queue, begin) = (QueueState::new(), Instant::now());
         let mut started = Vec::new();
         for millis in 0..10_000 {
             let now = begin + Duration::from_millis(millis);
+            let opens = queue.opens(&rule, now);
             if queue.starts(&rule, now) > 0 {
+                assert_eq!(opens, None);
                 queue.start(&rule, now);
                 started.push(millis);
+            } else {
+                let opens = opens.expect("the rate is used up");
+                assert!(opens > now && opens <= now + Duration::from_secs(1));
             }
         }
         assert!(started.len() >= 5 * 9, "{started:?}");
@@ -115,7 +143,10 @@ mod tests {
         assert!(queue.starts.len() <= 5);
         // Many starts are counted together.
         let rule = QueueRule {
-            rate: Some((1_000_000, Duration::from_secs(3_600))),
+            rate: Some(QueueRate {
+                count: 1_000_000,
+                period: Duration::from_secs(3_600),
+            }),
             ..rule
         };
         let mut queue = QueueState::new();

@@ -16,6 +16,17 @@ impl Desk {
         self.keeper.notify_one();
     }
 
+    /// Takes note that any queue may have jobs that can start. A thread looks too where a rate may have kept one from
+    /// starting.
+    pub(crate) fn look_anew(&self) {
+        let mut state = self.lock();
+        let queues = state.queues.values_mut();
+        queues.for_each(|queue| queue.may_have_more = true);
+        if !state.waiting.is_empty() {
+            self.threads.notify_one();
+        }
+    }
+
     /// Tells the keeper that a process has rung: it may have added jobs, or cancelled some that run here.
     pub(crate) fn hear_ring(&self) {
         self.has_heard.store(true, Ordering::Release);

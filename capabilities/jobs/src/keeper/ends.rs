@@ -4,8 +4,8 @@ use super::Keeper;
 use super::meters::CountedAttempt;
 use crate::desk::{Ended, Outcome, Progress};
 use crate::failures::{fail, tell_lost};
-use crate::table::JobTable;
 use crate::table::batches::AllBatchEnds;
+use crate::table::{JobTable, Taken};
 use sampan_host::Error;
 use std::collections::{HashMap, HashSet};
 
@@ -43,6 +43,8 @@ impl Keeper {
         };
         let table = JobTable(&*self.tables);
         let mine = self.still_mine(ended.iter().map(|one| (one.job.id, one.job.token)))?;
+        let is_unbegun = |one: &&Ended| one.outcome == Outcome::Undeclared;
+        table.give_back_starts(ended.iter().filter(is_unbegun).map(|one| &one.job))?;
         let mut done = Vec::new();
         for Ended { job, .. } in ended.iter().filter(|one| !mine.contains_key(&one.job.id)) {
             tell_lost(self.log.as_deref(), &job.name, job.id, job.attempt);
@@ -84,6 +86,17 @@ impl Keeper {
         }
         self.count_ends(&ends, now)?;
         Ok(counted)
+    }
+
+    /// Gives back jobs that were taken and not begun.
+    pub(super) fn give_back(&self, jobs: &[Taken]) -> Result<(), Error> {
+        if jobs.is_empty() {
+            return Ok(());
+        }
+        let table = JobTable(&*self.tables);
+        let mine = self.still_mine(jobs.iter().map(|job| (job.id, job.token)))?;
+        table.give_back(mine.into_keys())?;
+        table.give_back_starts(jobs)
     }
 
     /// Counts ends in their batches. The jobs that follow batches start at once.

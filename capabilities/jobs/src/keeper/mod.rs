@@ -38,6 +38,7 @@ pub(crate) struct Keeper {
     rules: CronRules,
     looked: Option<Instant>,
     extended: Instant,
+    /// The time when old rows were removed; `None` while there are more.
     pruned: Option<Instant>,
     clock: ClockWatch,
     /// No lease of another is taken to have ended before this.
@@ -53,8 +54,10 @@ struct KeeperChanges {
     ended: Vec<Ended>,
     progress: Vec<(i64, Progress)>,
     taken: Vec<Taken>,
-    /// The jobs that waited for a thread when the desk was closed.
+    /// The jobs that waited for a thread when the desk was closed, or waited too long.
     given_back: Vec<Taken>,
+    /// The queues whose rate lets no more jobs start, each with the time until it does, in milliseconds.
+    full: Vec<(String, i64)>,
     /// Those whose lease ended.
     lost: Vec<LostAttempt>,
     /// The outcomes of attempts, for those who measure.
@@ -99,7 +102,7 @@ impl Keeper {
             rules: CronRules::new(),
             looked: None,
             extended: begun,
-            pruned: None,
+            pruned: begun.checked_sub(PRUNE),
             clock: ClockWatch::new(),
             patient_until: begun,
             has_added: false,
@@ -217,10 +220,14 @@ impl Keeper {
         let mut turn = KeeperChanges {
             ended,
             progress,
+            given_back: self.desk.take_late(),
             ..KeeperChanges::default()
         };
         let upkeep = Upkeep { extends, prunes };
-        let is_idle = turn.ended.is_empty() && turn.progress.is_empty() && !is_due;
+        let is_idle = turn.ended.is_empty()
+            && turn.progress.is_empty()
+            && turn.given_back.is_empty()
+            && !is_due;
         let has_work = match is_idle && !self.desk.is_closed() {
             // So far nothing is to be written: a look does not take the write connection.
             true => self.finds_work(&mut room, upkeep),
@@ -239,7 +246,14 @@ impl Keeper {
             meters.ended(turn.counted);
         }
         self.tell_expired(&turn.lost);
-        self.desk.put(turn.taken);
+        for (queue, millis) in turn.full {
+            self.desk.is_full(&queue, millis);
+        }
+        self.desk.put_committed(turn.taken);
+        if !turn.given_back.is_empty() {
+            // The thread that found a job late waits for this.
+            self.desk.threads.notify_one();
+        }
         match turn.failure {
             Some(error) => Err(error),
             None => Ok(true),
@@ -312,6 +326,7 @@ impl Keeper {
             // Its own are extended at once.
             self.extended = at.checked_sub(lease_time).unwrap_or(self.extended);
             self.looked = None;
+            self.desk.open_queues();
             // The next time of a cron may be another now.
             self.crons.forget();
         }
@@ -327,8 +342,9 @@ impl Keeper {
         let now = now();
         turn.counted = self.write_ended(&turn.ended, now)?;
         self.write_progress(&turn.progress)?;
-        let lease_time = self.desk.config().lease;
-        let lease = now.saturating_add(i64::try_from(lease_time.as_millis()).unwrap_or(i64::MAX));
+        let config = self.desk.config();
+        let lease_millis = i64::try_from(config.lease.as_millis()).unwrap_or(i64::MAX);
+        let lease = now.saturating_add(lease_millis);
         if extends {
             self.extend(now, lease, &mut turn.lost)?;
         }
@@ -349,16 +365,23 @@ impl Keeper {
         }
         let table = JobTable(&*self.tables);
         if self.desk.is_closed() {
-            turn.given_back = self.desk.take_waiting();
-            let waiting = turn.given_back.iter();
-            let mine = self.still_mine(waiting.map(|job| (job.id, job.token)))?;
-            table.give_back(mine.into_keys())?;
-            return Ok(());
+            turn.given_back.extend(self.desk.take_waiting());
+            return self.give_back(&turn.given_back);
         }
+        self.give_back(&turn.given_back)?;
         for (queue, count) in room {
-            match table.take(queue, *count, now, lease) {
+            let (taken, opens) = match config.rule(queue).rate {
+                None => (table.take(queue, *count, now, lease), None),
+                Some(rate) => match table.take_rated((queue, *count), rate, now, lease) {
+                    Ok(rated) => (Ok(rated.taken), rated.opens_in_millis),
+                    Err(error) => (Err(error), None),
+                },
+            };
+            match taken {
                 Ok(taken) => {
-                    if taken.len() < *count {
+                    if let Some(millis) = opens {
+                        turn.full.push((queue.clone(), millis));
+                    } else if taken.len() < *count {
                         self.desk.is_empty(queue);
                     }
                     turn.taken.extend(taken);

@@ -102,8 +102,13 @@ impl Keeper {
         self.count_ends(&ends, now)
     }
 
+    /// Removes old rows, and moves jobs whose names have another queue now.
     pub(super) fn prune(&mut self, now: i64) -> Result<(), Error> {
         let (table, config) = (JobTable(&*self.tables), self.desk.config());
+        // Not while old rows are removed again and again.
+        if self.pruned.take().is_some() && table.move_strays(&self.desk.queues())? > 0 {
+            self.desk.look_anew();
+        }
         let mut is_complete = true;
         for (state, millis) in [
             (state::DONE, config.keep_done_millis),

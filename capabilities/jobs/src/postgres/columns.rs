@@ -12,6 +12,14 @@ macro_rules! now_millis {
 }
 pub(super) use now_millis;
 
+/// The time of the server's clock as it is read, in milliseconds since 1970: not the time at which the statement came.
+macro_rules! now_clock_millis {
+    () => {
+        "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+    };
+}
+pub(super) use now_clock_millis;
+
 /// The time of the server's clock, or the time that a test has set: see [`set_time`].
 macro_rules! clock_millis {
     () => {

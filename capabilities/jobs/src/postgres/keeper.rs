@@ -4,6 +4,8 @@
 //! and less often. What has ended meanwhile is written when the server is back, unless the lease has ended before and
 //! another process has taken the job.
 
+use super::denied::DeniedRates;
+use super::holder::holder;
 use super::people::ServerConsole;
 use super::ring::{listen, ring};
 use super::server_clock::ServerClock;
@@ -14,7 +16,6 @@ use crate::failures::{FailedAttempt, attempts_of, failure_end, tell_lost};
 use crate::keeper::meters::JobMeters;
 use crate::keeper::upkeep::LEASE_ENDED;
 use crate::limits::{AWAY_PAUSE_MAX, CLOSE_PATIENCE, ERROR_PAUSE, JUMP, LOOK, PRUNE};
-use crate::queue::now;
 use crate::table::Taken;
 use sampan_host::Error;
 use sampan_host::database::WaitingTables;
@@ -39,11 +40,13 @@ pub(crate) struct ServerKeeper {
     rules: CronRules,
     looked: Option<Instant>,
     extended: Instant,
+    /// The time when old rows were removed; `None` while there are more.
     pruned: Option<Instant>,
     /// No lease of another is taken to have ended before this.
     patient_until: Instant,
     /// The turns that have failed, one after the other.
     failures: Option<Failures>,
+    denied: DeniedRates,
     /// True if this process has added jobs which the others are told of where it does not take them.
     has_added: bool,
     meters: Option<JobMeters>,
@@ -69,18 +72,16 @@ impl ServerKeeper {
             tables,
             log,
             holder: holder(),
-            clock: ServerClock {
-                millis: now(),
-                seen: begun,
-            },
+            clock: ServerClock::new(),
             next_due: None,
             crons: Crons::default(),
             rules: CronRules::new(),
             looked: None,
             extended: begun,
-            pruned: None,
+            pruned: begun.checked_sub(PRUNE),
             patient_until: begun,
             failures: None,
+            denied: DeniedRates::default(),
             has_added: false,
             meters: None,
         }
@@ -187,10 +188,8 @@ impl ServerKeeper {
         if let Some(failures) = &self.failures {
             // Others had no chance to extend their leases either.
             self.patient_until = Instant::now() + config.lease;
-            self.extended = failures
-                .since
-                .checked_sub(config.lease)
-                .unwrap_or(self.extended);
+            let since = failures.since.checked_sub(config.lease);
+            self.extended = since.unwrap_or(self.extended);
         }
         let extends = self.extended.elapsed() >= config.lease / 3 || self.desk.take_doubt();
         let prunes = self.pruned.is_none_or(|pruned| pruned.elapsed() >= PRUNE);
@@ -201,7 +200,7 @@ impl ServerKeeper {
         let is_closed = self.desk.is_closed();
         let room = match self.desk.is_draining() {
             true => Vec::new(),
-            false => self.desk.room(),
+            false => self.denied.without(self.desk.room(), &config),
         };
         let held = extends.then(|| self.desk.held());
         let mut turn = TurnStatements::default();
@@ -225,35 +224,49 @@ impl ServerKeeper {
         if is_look || ended.iter().any(is_again) {
             turn.look();
         }
-        let waiting = match is_closed {
-            true => self.desk.take_waiting(),
-            false => Vec::new(),
-        };
+        let mut given_back = self.desk.take_late();
         if is_closed {
-            turn.give_back(&waiting);
-        } else {
+            given_back.extend(self.desk.take_waiting());
+        }
+        turn.give_back(&given_back);
+        turn.lock_rates(&room, &config, &given_back, &ended);
+        if self.failures.is_none() && !self.denied.are() {
+            // Else this may have been committed before.
+            turn.give_back_starts(&given_back, &ended);
+        }
+        let asked = Instant::now();
+        if !is_closed {
             turn.take(&room, &self.holder, &config);
         }
         if prunes {
             turn.prune(&config);
+            // Not while old rows are removed again and again.
+            if self.pruned.is_some() {
+                turn.move_strays(&self.desk.queues());
+            }
         }
-        let asked = Instant::now();
         let results = match turn.run(&*self.tables).await {
             Ok(results) => results,
             Err(error) => {
                 self.desk.put_back(ended);
                 self.desk.put_back_progress(progress);
-                self.desk.put(waiting);
-                (self.looked, self.pruned) = (None, None);
+                self.desk.put(given_back);
+                self.looked = None;
                 self.crons.forget();
-                return Err(error);
+                let are_denied = self.denied.tell(&error, self.log.as_deref());
+                let goes_on = are_denied && self.failures.is_none() && !is_closed;
+                return if goes_on { Ok(true) } else { Err(error) };
             }
         };
         if extends {
             self.extended = asked;
         }
-        if prunes && !results.has_more_old {
-            self.pruned = Some(asked);
+        if prunes {
+            self.pruned = (!results.has_more_old).then_some(asked);
+        }
+        if !given_back.is_empty() {
+            // The thread that found a job late waits for this.
+            self.desk.threads.notify_one();
         }
         if let (Some(held), Some(mine)) = (held, &results.mine) {
             let lost: Vec<i64> = held.into_keys().filter(|id| !mine.contains(id)).collect();
@@ -298,17 +311,15 @@ impl ServerKeeper {
     ) -> bool {
         let mut has_done = !results.counted.is_empty();
         let mut later = Vec::new();
-        for one in ended {
+        for mut one in ended {
             let key = (one.job.id, one.job.token);
             if results.locked.contains(&key) {
+                // Its start is given back.
+                one.job.slot = None;
                 later.push(one);
             } else if !results.counted.contains(&key) && self.failures.is_none() {
-                tell_lost(
-                    self.log.as_deref(),
-                    &one.job.name,
-                    one.job.id,
-                    one.job.attempt,
-                );
+                let job = &one.job;
+                tell_lost(self.log.as_deref(), &job.name, job.id, job.attempt);
             }
         }
         self.desk.put_back(later);
@@ -320,12 +331,21 @@ impl ServerKeeper {
             }
             has_done |= look.has_more;
         }
+        for (queue, millis) in &results.full {
+            self.desk.is_full(queue, *millis);
+        }
         for (queue, room) in room {
+            let is_full = results.full.iter().any(|(full, _)| full == queue);
             let taken = results.taken.iter().filter(|job| job.queue == *queue);
             match taken.count() < *room {
+                true if is_full => {}
                 true => self.desk.is_empty(queue),
                 false => has_done = true,
             }
+        }
+        if results.has_moved {
+            self.desk.look_anew();
+            has_done = true;
         }
         if results.has_followers {
             // As jobs that a script adds: other processes are told of those that this one does not take.
@@ -335,8 +355,8 @@ impl ServerKeeper {
         self.desk.put(results.taken);
         has_done |= !results.reclaimed.is_empty();
         let lost = results.reclaimed.into_iter();
-        let lost: Vec<Ended> = lost.map(|job| self.lost_attempt(job)).collect();
-        self.desk.put_back(lost);
+        let lost = lost.map(|job| self.lost_attempt(job));
+        self.desk.put_back(lost.collect());
         has_done
     }
 
@@ -373,16 +393,8 @@ impl ServerKeeper {
         self.patient_until = at + lease;
         // Its own are extended at once.
         self.extended = at.checked_sub(lease).unwrap_or(self.extended);
+        self.desk.open_queues();
         // The next time of a cron may be another now.
         self.crons.forget();
     }
-}
-
-/// Returns a name that no other process has.
-fn holder() -> String {
-    let mut bytes = [0; 8];
-    // Without random numbers the number of the process has to do.
-    let _ = getrandom::fill(&mut bytes);
-    let random = u64::from_ne_bytes(bytes);
-    format!("{random:016x}-{}", std::process::id())
 }

@@ -13,7 +13,7 @@ use std::rc::Rc;
 /// Jobs that have ended or are due later run now. An open batch waits for its jobs again; the ends of one that is over
 /// have been told. A job whose unique key another job has, which has not ended, stays as it is. One that was cancelled
 /// while it ran has its lease still: until that has ended the process may not know, and its attempt go on.
-const RETRY: &str = concat!(
+pub(super) const RETRY: &str = concat!(
     "WITH found AS MATERIALIZED (
       SELECT id, batch, state,
         CASE WHEN left(unique_key, 1) = chr(1) THEN substr(unique_key, length(id::text) + 3) END AS key
@@ -41,15 +41,15 @@ const RETRY: &str = concat!(
     SELECT count(*) FROM again"
 );
 
-const KEY_TAKEN: &str = "SELECT j.id, other.id FROM _sampan_jobs j
+pub(super) const KEY_TAKEN: &str = "SELECT j.id, other.id FROM _sampan_jobs j
     JOIN _sampan_jobs other ON other.unique_key = substr(j.unique_key, length(j.id::text) + 3)
     WHERE j.id = ANY(?::bigint[]) AND left(j.unique_key, 1) = chr(1) ORDER BY j.id";
 
-const PRUNE: &str = concat!(
-    "DELETE FROM _sampan_jobs WHERE id IN (SELECT id FROM _sampan_jobs
+pub(super) const PRUNE: &str = concat!(
+    "DELETE FROM _sampan_jobs WHERE id = ANY(ARRAY(SELECT id FROM _sampan_jobs
       WHERE ended IS NOT NULL AND ended <= ",
     now_millis!(),
-    " - ?::bigint AND state IN ('done', 'dead', 'cancelled') LIMIT ?::bigint FOR UPDATE SKIP LOCKED)"
+    " - ?::bigint AND state IN ('done', 'dead', 'cancelled') LIMIT ?::bigint FOR UPDATE SKIP LOCKED))"
 );
 
 /// The jobs of a database on a server. Where no server has started with jobs there are none.

@@ -8,21 +8,30 @@ use sampan_host::{Error, Value};
 /// of tables that were made anew has the idempotency key of an earlier one.
 ///
 /// Reads from the catalogue's rows which tables there are. `to_regclass` would go on to miss a table that another
-/// process has made while this one waited for the lock.
+/// process has made while this one waited for the lock. `ALTER TABLE` waits for all open transactions, and takes the
+/// owner, also where the column is there.
 ///
 /// `_sampan_job_schema` has the version. Processes of an earlier release go on with tables of a later version.
 ///
 /// - 2: `_sampan_jobs.trace` has the trace of the request that added the job.
+/// - 3: `_sampan_job_starts` counts the starts of jobs in queues with a rate.
 const MAKE: &str = "DO $sampan$
+DECLARE
+  has_trace boolean;
 BEGIN
   FOR look IN 1..2 LOOP
-    IF EXISTS (SELECT 1 FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid WHERE relname = '_sampan_jobs'
-      AND pg_table_is_visible(pg_class.oid) AND attname = 'trace' AND NOT attisdropped) THEN RETURN; END IF;
+    has_trace := EXISTS (SELECT 1 FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
+      WHERE relname = '_sampan_jobs' AND pg_table_is_visible(pg_class.oid) AND attname = 'trace' AND NOT attisdropped);
+    IF has_trace AND EXISTS (SELECT 1 FROM pg_class WHERE relname = '_sampan_job_starts' AND pg_table_is_visible(oid))
+      THEN RETURN; END IF;
     IF look = 1 THEN PERFORM pg_advisory_xact_lock(hashtext('_sampan_job_schema')); END IF;
   END LOOP;
+  CREATE TABLE IF NOT EXISTS _sampan_job_starts(
+    queue text NOT NULL, at bigint NOT NULL, until bigint NOT NULL, jobs bigint NOT NULL, PRIMARY KEY(queue, at)
+  );
   IF EXISTS (SELECT 1 FROM pg_class WHERE relname = '_sampan_job_schema' AND pg_table_is_visible(oid)) THEN
-    ALTER TABLE _sampan_jobs ADD COLUMN trace text;
-    UPDATE _sampan_job_schema SET version = 2;
+    IF NOT has_trace THEN ALTER TABLE _sampan_jobs ADD COLUMN IF NOT EXISTS trace text; END IF;
+    UPDATE _sampan_job_schema SET version = 3;
     RETURN;
   END IF;
   CREATE TABLE _sampan_jobs(
@@ -49,16 +58,23 @@ BEGIN
   );
   CREATE TABLE _sampan_cron_runs(name text NOT NULL, due bigint NOT NULL, PRIMARY KEY(name, due));
   CREATE TABLE _sampan_job_schema(version integer NOT NULL);
-  INSERT INTO _sampan_job_schema(version) VALUES (2);
+  INSERT INTO _sampan_job_schema(version) VALUES (3);
 END
 $sampan$";
 
-/// The table of jobs, and the statement that makes all.
-pub(crate) const SERVER_TABLES: OwnTable = OwnTable {
-    name: "_sampan_jobs",
-    column: Some("trace"),
-    statements: &[MAKE],
-};
+/// The tables that tell the version, and the statement that makes all.
+pub(crate) const SERVER_TABLES: [OwnTable; 2] = [
+    OwnTable {
+        name: "_sampan_jobs",
+        column: Some("trace"),
+        statements: &[MAKE],
+    },
+    OwnTable {
+        name: "_sampan_job_starts",
+        column: None,
+        statements: &[MAKE],
+    },
+];
 
 /// Makes the tables unless they are there. Blocks the thread.
 ///

@@ -1,15 +1,24 @@
 //! The clock of the server.
 
 use crate::limits::JUMP;
+use crate::queue::now;
 use std::time::Instant;
 
 /// The server's clock, as it was seen last.
 pub(super) struct ServerClock {
-    pub(super) millis: i64,
-    pub(super) seen: Instant,
+    millis: i64,
+    seen: Instant,
 }
 
 impl ServerClock {
+    /// Returns the clock of this machine, until the server's is seen.
+    pub(super) fn new() -> Self {
+        Self {
+            millis: now(),
+            seen: Instant::now(),
+        }
+    }
+
     /// Returns about what it shows now.
     pub(super) fn now(&self) -> i64 {
         let passed = i64::try_from(self.seen.elapsed().as_millis()).unwrap_or(i64::MAX);

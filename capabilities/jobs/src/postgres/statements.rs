@@ -1,5 +1,8 @@
 //! The statements of a keeper. None looks at all rows, and none waits for a row that another process has locked.
 //!
+//! Rows that were found are changed by `id = ANY(ARRAY(...))`. In a join PostgreSQL expects a tenth of all rows of a
+//! subquery whose `LIMIT` it does not know, and reads the whole table.
+//!
 //! Several rows go into one statement as columns (`unnest`). An end counts only where the row still has the token of
 //! the attempt.
 
@@ -51,8 +54,8 @@ pub(super) const END: &str = concat!(
 /// Adds the jobs that follow batches whose jobs have all ended.
 pub(super) const END_BATCHES: &str = concat!(
     "WITH ended AS (
-      DELETE FROM _sampan_job_batches WHERE id IN (
-        SELECT id FROM _sampan_job_batches WHERE remaining <= 0 ORDER BY id LIMIT ?::bigint FOR UPDATE SKIP LOCKED)
+      DELETE FROM _sampan_job_batches WHERE id = ANY(ARRAY(
+        SELECT id FROM _sampan_job_batches WHERE remaining <= 0 ORDER BY id LIMIT ?::bigint FOR UPDATE SKIP LOCKED))
       RETURNING *)
     INSERT INTO _sampan_jobs(name, queue, args, state, priority, due, added)
     SELECT job, queue, format('{\"batch\":%s,\"done\":%s,\"dead\":%s,\"cancelled\":%s,\"args\":%s}',
@@ -71,7 +74,7 @@ pub(super) const PROMOTE: &str = concat!(
     due AS MATERIALIZED (
       SELECT id FROM _sampan_jobs WHERE state = 'scheduled' AND due <= (SELECT now FROM clock)
       ORDER BY due LIMIT ?::bigint FOR UPDATE SKIP LOCKED),
-    promoted AS (UPDATE _sampan_jobs j SET state = 'ready' FROM due WHERE j.id = due.id RETURNING 1)
+    promoted AS (UPDATE _sampan_jobs SET state = 'ready' WHERE id = ANY(ARRAY(SELECT id FROM due)) RETURNING 1)
     SELECT now, (SELECT count(*) FROM promoted),
       (SELECT min(due) FROM _sampan_jobs WHERE state = 'scheduled' AND due > (SELECT now FROM clock))
     FROM clock"
@@ -88,7 +91,7 @@ pub(super) const TAKE: &str = concat!(
     now_millis!(),
     " + ?::bigint, started = ",
     now_millis!(),
-    " FROM found WHERE j.id = found.id
+    " WHERE j.id = ANY(ARRAY(SELECT id FROM found))
     RETURNING j.id, j.name, j.queue, CASE WHEN octet_length(j.args) <= ?::integer THEN j.args END, j.attempt, j.token,
       j.priority, j.trace"
 );
@@ -114,7 +117,7 @@ pub(super) const RECLAIM: &str = concat!(
     " ORDER BY lease LIMIT ?::bigint FOR UPDATE SKIP LOCKED)
     UPDATE _sampan_jobs j SET token = token + 1, holder = ?::text, lease = ",
     now_millis!(),
-    " + ?::bigint FROM expired WHERE j.id = expired.id
+    " + ?::bigint WHERE j.id = ANY(ARRAY(SELECT id FROM expired))
     RETURNING j.id, j.name, j.queue, j.attempt, j.token"
 );
 
@@ -126,7 +129,7 @@ pub(super) const SHORTEN: &str = concat!(
     " + ?::bigint FOR UPDATE SKIP LOCKED)
     UPDATE _sampan_jobs j SET lease = ",
     now_millis!(),
-    " + ?::bigint FROM longer WHERE j.id = longer.id"
+    " + ?::bigint WHERE j.id = ANY(ARRAY(SELECT id FROM longer))"
 );
 
 /// Gives back jobs that were taken and not begun, without using up an attempt.
@@ -143,7 +146,7 @@ pub(super) const GIVE_BACK_UNKNOWN: &str = concat!(
     now_millis!(),
     " - ?::bigint FOR UPDATE SKIP LOCKED)
     UPDATE _sampan_jobs j SET state = 'ready', attempt = attempt - 1, token = token + 1, lease = NULL, holder = NULL
-    FROM strays WHERE j.id = strays.id"
+    WHERE j.id = ANY(ARRAY(SELECT id FROM strays))"
 );
 
 /// Writes how far jobs are.
@@ -154,11 +157,28 @@ pub(super) const PROGRESS: &str =
 
 /// Removes jobs that ended in a state, some milliseconds ago.
 pub(super) const PRUNE: &str = concat!(
-    "DELETE FROM _sampan_jobs WHERE id IN (
+    "DELETE FROM _sampan_jobs WHERE id = ANY(ARRAY(
       SELECT id FROM _sampan_jobs WHERE ended IS NOT NULL AND state = ?::text AND ended < ",
     now_millis!(),
-    " - ?::bigint LIMIT ?::bigint FOR UPDATE SKIP LOCKED)"
+    " - ?::bigint LIMIT ?::bigint FOR UPDATE SKIP LOCKED))"
 );
+
+/// Moves jobs from queues that no declaration of this process names to the queue with which their name is declared.
+/// Steps from one queue to the next by the index, and reads those that nothing declares. No index has the names, since
+/// such queues are rare.
+///
+/// Parameters: the names and their queues, and the most jobs of a queue to move.
+pub(super) const MOVE_STRAYS: &str = "WITH RECURSIVE queues(name) AS (
+      SELECT min(queue) FROM _sampan_jobs WHERE state = 'ready'
+      UNION ALL SELECT (SELECT min(queue) FROM _sampan_jobs WHERE state = 'ready' AND queue > queues.name)
+        FROM queues WHERE queues.name IS NOT NULL),
+    strays AS MATERIALIZED (
+      SELECT j.id FROM queues q CROSS JOIN LATERAL (
+        SELECT id FROM _sampan_jobs WHERE state = 'ready' AND queue = q.name AND name = ANY($1::text[])
+        ORDER BY priority DESC, id LIMIT $3::bigint FOR UPDATE SKIP LOCKED) j
+      WHERE q.name <> ALL($2::text[]))
+    UPDATE _sampan_jobs j SET queue = d.queue FROM unnest($1::text[], $2::text[]) AS d(name, queue)
+    WHERE d.name = j.name AND j.id = ANY(ARRAY(SELECT id FROM strays))";
 
 /// The arguments of a job, unless it was taken anew since.
 pub(crate) const ARGS: &str =

@@ -1,18 +1,22 @@
 //! One turn of a keeper on a server: statements that make one transaction, in one round trip, and their results.
 
 use super::columns::{maybe_texts, no_tables, numbers, set_time, texts, without_nul};
+use super::rates::{GIVE_BACK_STARTS, LOCK, OPENS, TAKE_RATED};
+use super::results::{each, is_true, taken};
 use super::statements::{
-    END, END_BATCHES, EXTEND, GIVE_BACK, GIVE_BACK_UNKNOWN, PROGRESS, PROMOTE, PRUNE, RECLAIM,
-    SHORTEN, TAKE,
+    END, END_BATCHES, EXTEND, GIVE_BACK, GIVE_BACK_UNKNOWN, MOVE_STRAYS, PROGRESS, PROMOTE, PRUNE,
+    RECLAIM, SHORTEN, TAKE,
 };
-use crate::config::JobsConfig;
+use crate::config::{JobsConfig, QueueRate};
 use crate::desk::{Desk, Ended, Outcome, Progress};
 use crate::failures::{FailureEnd, failure_end};
-use crate::limits::{BATCH_MAX, LEASE_MILLIS_MAX, TAKEN_ARGS_BYTES_MAX};
-use crate::table::{Taken, int, maybe_int, maybe_text, small, state, text};
+use crate::limits::{BATCH_MAX, LATE_MAX, LEASE_MILLIS_MAX, STRAYS_MAX, TAKEN_ARGS_BYTES_MAX};
+use crate::table::rates::unused;
+use crate::table::{Taken, int, maybe_int, small, state, text};
 use sampan_host::database::{TableResult, WaitingTables};
-use sampan_host::{Error, Rows, Value};
-use std::collections::{HashMap, HashSet};
+use sampan_host::{Error, Value};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::time::Instant;
 
 /// The statements of a turn.
 #[derive(Default)]
@@ -24,7 +28,16 @@ pub(super) struct TurnStatements {
     reclaimed: Option<usize>,
     looked: Option<usize>,
     taken: Option<usize>,
+    rated: Vec<RatedQueue>,
+    moved: Option<usize>,
     pruned: Vec<usize>,
+}
+
+/// The statements that take jobs of a queue with a rate.
+struct RatedQueue {
+    name: String,
+    taken: usize,
+    opens: usize,
 }
 
 /// The results of a turn.
@@ -42,6 +55,10 @@ pub(super) struct TurnResults {
     pub(super) has_followers: bool,
     pub(super) look: Option<Look>,
     pub(super) taken: Vec<Taken>,
+    /// The queues whose rate lets no more jobs start, each with the time until it does, in milliseconds.
+    pub(super) full: Vec<(String, i64)>,
+    /// True if jobs were moved to the queue with which their name is declared.
+    pub(super) has_moved: bool,
     /// True if there may be more old jobs to be removed.
     pub(super) has_more_old: bool,
 }
@@ -62,6 +79,13 @@ fn count(count: usize) -> Value {
 
 fn millis(time: std::time::Duration) -> Value {
     Value::Int(i64::try_from(time.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// Returns the jobs that have not begun: those that are given back, and those whose name this process does not declare.
+fn unbegun<'a>(given_back: &'a [Taken], ended: &'a [Ended]) -> impl Iterator<Item = &'a Taken> {
+    let is_undeclared = |one: &&Ended| one.outcome == Outcome::Undeclared;
+    let undeclared = ended.iter().filter(is_undeclared).map(|one| &one.job);
+    given_back.iter().chain(undeclared)
 }
 
 impl TurnStatements {
@@ -155,6 +179,14 @@ impl TurnStatements {
 
     /// Takes jobs for which there is room.
     pub(super) fn take(&mut self, room: &[(String, usize)], holder: &str, config: &JobsConfig) {
+        let rate = |queue: &str| config.rule(queue).rate;
+        for (queue, room) in room {
+            if let Some(rate) = rate(queue) {
+                self.take_rated((queue, *room), rate, (holder, config));
+            }
+        }
+        let plain = room.iter().filter(|(queue, _)| rate(queue).is_none());
+        let room: Vec<&(String, usize)> = plain.collect();
         if room.is_empty() {
             return;
         }
@@ -166,6 +198,59 @@ impl TurnStatements {
             count(TAKEN_ARGS_BYTES_MAX),
         ];
         self.taken = Some(self.add(TAKE, params));
+    }
+
+    /// Takes jobs of a queue with a rate, and counts their starts.
+    fn take_rated(
+        &mut self,
+        (queue, room): (&str, usize),
+        rate: QueueRate,
+        (holder, config): (&str, &JobsConfig),
+    ) {
+        let (most, period) = (Value::Int(i64::from(rate.count)), rate.period_millis());
+        let params = vec![
+            set_time(),
+            Value::Int(period),
+            queue.into(),
+            count(room),
+            most.clone(),
+            holder.into(),
+            millis(config.lease),
+            count(TAKEN_ARGS_BYTES_MAX),
+        ];
+        let taken = self.add(TAKE_RATED, params);
+        let params = vec![set_time(), Value::Int(period), queue.into(), most];
+        let opens = self.add(OPENS, params);
+        self.rated.push(RatedQueue {
+            name: queue.to_owned(),
+            taken,
+            opens,
+        });
+    }
+
+    /// Waits until no other process counts starts of the queues that take jobs, or get starts back.
+    pub(super) fn lock_rates(
+        &mut self,
+        room: &[(String, usize)],
+        config: &JobsConfig,
+        given_back: &[Taken],
+        ended: &[Ended],
+    ) {
+        let room = room.iter().map(|(queue, _)| queue.as_str());
+        let room = room.filter(|queue| config.rule(queue).rate.is_some());
+        let unused = unused(unbegun(given_back, ended));
+        let queues: BTreeSet<&str> = room.chain(unused.keys().map(|(queue, _)| *queue)).collect();
+        if !queues.is_empty() {
+            self.add(LOCK, vec![texts(queues)]);
+        }
+    }
+
+    /// Takes back the starts of jobs that have not begun.
+    pub(super) fn give_back_starts(&mut self, given_back: &[Taken], ended: &[Ended]) {
+        for ((queue, at), jobs) in unused(unbegun(given_back, ended)) {
+            let params = vec![Value::Int(jobs), queue.into(), Value::Int(at)];
+            self.add(GIVE_BACK_STARTS, params);
+        }
     }
 
     /// Extends the leases of jobs.
@@ -226,12 +311,27 @@ impl TurnStatements {
         }
     }
 
+    /// Moves jobs from queues that are not among those of `declared` to the queue with which their name is declared.
+    pub(super) fn move_strays(&mut self, declared: &[(String, String)]) {
+        let params = vec![
+            texts(declared.iter().map(|(name, _)| name.as_str())),
+            texts(declared.iter().map(|(_, queue)| queue.as_str())),
+            count(STRAYS_MAX),
+        ];
+        self.moved = Some(self.add(MOVE_STRAYS, params));
+    }
+
     /// Makes the transaction.
     pub(super) async fn run(self, tables: &dyn WaitingTables) -> Result<TurnResults, Error> {
         if self.statements.is_empty() {
             return Ok(TurnResults::default());
         }
+        let asked = Instant::now();
         let results = tables.run_all(self.statements).await?;
+        // The server counts starts at some time between. By the time of the question, the jobs of a distant server
+        // would be late again and again.
+        let has_stalled = asked.elapsed() >= LATE_MAX;
+        let counted = if has_stalled { asked } else { Instant::now() };
         let results = results.ok_or_else(no_tables)?;
         let rows = |at: Option<usize>| at.and_then(|at| results.get(at)).map(|one| &one.rows);
         let mut read = TurnResults::default();
@@ -255,6 +355,7 @@ impl TurnStatements {
                 attempt: small(rows.cell(at, 3)),
                 token: int(rows.cell(at, 4)),
                 trace: None,
+                slot: None,
             })
             .collect();
         if let Some(rows) = rows(self.looked).filter(|rows| !rows.is_empty()) {
@@ -264,38 +365,22 @@ impl TurnStatements {
                 next_due: maybe_int(rows.cell(0, 2)),
             });
         }
-        read.taken = rows(self.taken).map_or_else(Vec::new, taken);
+        for queue in &self.rated {
+            let jobs = rows(Some(queue.taken)).map(|rows| taken(rows, Some(counted)));
+            read.taken.extend(jobs.into_iter().flatten());
+            let opens = rows(Some(queue.opens)).filter(|rows| !rows.is_empty());
+            let opens = opens.map(|rows| (queue.name.clone(), int(rows.cell(0, 0))));
+            read.full.extend(opens);
+        }
+        let jobs = rows(self.taken).map(|rows| taken(rows, None));
+        read.taken.extend(jobs.into_iter().flatten());
         let changes = |at: &usize| results.get(*at).map_or(0, |one: &TableResult| one.changes);
+        read.has_moved = self.moved.as_ref().is_some_and(|at| changes(at) > 0);
         read.has_followers = self.batches.as_ref().is_some_and(|at| changes(at) > 0);
         read.has_more_old = self.pruned.iter().any(|at| changes(at) >= BATCH_MAX as i64);
         Ok(read)
     }
 }
 
-fn each(rows: &Rows) -> impl Iterator<Item = (&Rows, usize)> {
-    (0..rows.len()).map(move |at| (rows, at))
-}
-
-fn is_true(rows: &Rows, at: usize, column: usize) -> bool {
-    int(rows.cell(at, column)) != 0
-}
-
-/// Reads jobs that were taken, in the order in which they start.
-fn taken(rows: &Rows) -> Vec<Taken> {
-    let mut taken: Vec<(i64, Taken)> = each(rows)
-        .map(|(rows, at)| {
-            let job = Taken {
-                id: int(rows.cell(at, 0)),
-                name: text(rows.cell(at, 1)),
-                queue: text(rows.cell(at, 2)),
-                args: maybe_text(rows.cell(at, 3)),
-                attempt: small(rows.cell(at, 4)),
-                token: int(rows.cell(at, 5)),
-                trace: maybe_text(rows.cell(at, 7)),
-            };
-            (int(rows.cell(at, 6)), job)
-        })
-        .collect();
-    taken.sort_by_key(|(priority, job)| (-priority, job.id));
-    taken.into_iter().map(|(_, job)| job).collect()
-}
+#[cfg(test)]
+mod tests;

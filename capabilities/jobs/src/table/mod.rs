@@ -5,15 +5,17 @@ pub(crate) mod batches;
 pub(crate) mod crons;
 mod ended_key;
 mod given_back;
+pub(crate) mod listed;
 pub(crate) mod people;
+pub(crate) mod rates;
 pub(crate) mod status;
+mod strays;
+mod taking;
 
-use crate::limits::TAKEN_ARGS_BYTES_MAX;
 use ended_key::ended_key;
-use given_back::{CANCELLED, GIVE_BACK, PUT_OFF};
+use rates::StartSlot;
 use sampan_host::database::AppTables;
 use sampan_host::{Cell, Error, ErrorKind, Rows, Value};
-use status::STATUS;
 
 /// The states of a job.
 pub(crate) mod state {
@@ -54,12 +56,7 @@ const ANY_READY: &str = "SELECT 1 FROM _sampan_jobs WHERE state = 'ready' AND qu
 const NEXT_DUE: &str = "SELECT min(due) FROM _sampan_jobs WHERE state = 'scheduled'";
 const PROMOTE: &str = "UPDATE _sampan_jobs SET state = 'ready' WHERE id IN
     (SELECT id FROM _sampan_jobs WHERE state = 'scheduled' AND due <= ? ORDER BY due LIMIT ?)";
-const READY: &str =
-    "SELECT id, name, CASE WHEN octet_length(args) <= ? THEN args END, attempt + 1, token + 1
-    FROM _sampan_jobs WHERE state = 'ready' AND queue = ? ORDER BY priority DESC, id LIMIT ?";
 const ARGS: &str = "SELECT args FROM _sampan_jobs WHERE id = ? AND token = ?";
-const TAKE: &str = "UPDATE _sampan_jobs SET state = 'running', attempt = attempt + 1, token = token + 1, lease = ?,
-    started = ? WHERE id IN (SELECT value FROM json_each(?))";
 const TOKENS: &str = "SELECT id, token, batch FROM _sampan_jobs WHERE state = 'running' AND id IN (SELECT value \
  FROM json_each(?))";
 const EXTEND: &str =
@@ -87,13 +84,6 @@ const PROGRESS: &str = "UPDATE _sampan_jobs SET progress = ?, progress_text = ? 
 const PRUNE: &str = "DELETE FROM _sampan_jobs WHERE id IN
     (SELECT id FROM _sampan_jobs WHERE ended IS NOT NULL AND state = ? AND ended < ? LIMIT ?)";
 
-/// The statements on the table of jobs that a server runs again and again. None may look at all rows.
-pub const SERVER_STATEMENTS: [&str; 23] = [
-    OF_KEY, ANY_READY, CANCELLED, NEXT_DUE, PROMOTE, READY, ARGS, SET_ARGS, TAKE, TOKENS, EXTEND,
-    EXPIRED, ANY_LATER, SHORTEN, REMOVE, KEEP_DONE, AGAIN, DIE, GIVE_BACK, PUT_OFF, PROGRESS,
-    PRUNE, STATUS,
-];
-
 /// A row to be added.
 pub(crate) struct NewRow<'a> {
     pub(crate) id: i64,
@@ -119,6 +109,8 @@ pub(crate) struct Taken {
     pub(crate) token: i64,
     /// The trace of the request that added the job, where the table has it.
     pub(crate) trace: Option<String>,
+    /// The place where its start is counted, if its queue has a rate.
+    pub(crate) slot: Option<StartSlot>,
 }
 
 /// A job whose lease has ended.
@@ -246,38 +238,6 @@ impl JobTable<'_> {
     /// Makes jobs ready that are due. Returns the number.
     pub(crate) fn promote(self, now: i64, count_max: usize) -> Result<i64, Error> {
         self.write(PROMOTE, vec![Value::Int(now), Value::Int(count_max as i64)])
-    }
-
-    /// Takes jobs of a queue that can start, until `lease`.
-    pub(crate) fn take(
-        self,
-        queue: &str,
-        count_max: usize,
-        now: i64,
-        lease: i64,
-    ) -> Result<Vec<Taken>, Error> {
-        let params = vec![
-            Value::Int(TAKEN_ARGS_BYTES_MAX as i64),
-            queue.into(),
-            Value::Int(count_max as i64),
-        ];
-        let rows = self.read(READY, params)?;
-        let Some(rows) = rows.filter(|rows| !rows.is_empty()) else {
-            return Ok(Vec::new());
-        };
-        let taken = (0..rows.len()).map(|at| Taken {
-            id: int(rows.cell(at, 0)),
-            name: text(rows.cell(at, 1)),
-            queue: queue.to_owned(),
-            args: maybe_text(rows.cell(at, 2)),
-            attempt: small(rows.cell(at, 3)),
-            token: int(rows.cell(at, 4)),
-            trace: None,
-        });
-        let taken: Vec<Taken> = taken.collect();
-        let ids = list(taken.iter().map(|one| one.id));
-        self.write(TAKE, vec![Value::Int(lease), Value::Int(now), ids])?;
-        Ok(taken)
     }
 
     /// Returns the arguments of a job; `None` if it was taken anew since, or is gone.

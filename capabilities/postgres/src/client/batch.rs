@@ -2,9 +2,8 @@
 
 use super::run::{UnderWay, may_run_again, shape};
 use super::{Client, PostgresClient, PostgresTransaction, permit, transaction};
-use crate::client::pool::Use;
+use crate::client::pool::{Access, Use};
 use crate::connection::exchange::{Ask, Gather, Stake, Step, StepDone};
-use crate::connection::state::Connection;
 use crate::connection::statement::Statement;
 use crate::error::Failure;
 use crate::limits::RERUNS_MAX;
@@ -40,7 +39,8 @@ impl PostgresClient {
         if recorded.iter().any(leaves_traces) {
             return self.one_by_one(&recorded).await;
         }
-        for _ in 0..RERUNS_MAX {
+        let mut reruns = 0;
+        while reruns < RERUNS_MAX {
             let connection = self.0.pool.shared(Use::Write).await?;
             let (at, failure) = match send(&connection, &recorded, Stake::Commit, NO_ROWS).await {
                 Ok(_) => {
@@ -49,8 +49,10 @@ impl PostgresClient {
                     }
                     return Ok(());
                 }
+                Err((_, Failure::Taken)) => continue,
                 Err(failed) => failed,
             };
+            reruns += 1;
             if needs_order(&failure) {
                 return self.one_by_one(&recorded).await;
             }
@@ -211,7 +213,7 @@ fn needs_order(failure: &Failure) -> bool {
 
 /// Sends the statements of a batch together, and waits for their results.
 pub(super) async fn send(
-    connection: &Connection,
+    connection: &Access,
     recorded: &[Recorded<'_>],
     stake: Stake,
     gather: Gather,
@@ -223,7 +225,7 @@ pub(super) async fn send(
 
 /// Returns the statements of a batch as they are sent. The server is asked for the types of those that are new.
 async fn steps(
-    connection: &Connection,
+    connection: &Access,
     recorded: &[Recorded<'_>],
     gather: Gather,
 ) -> Result<Vec<Step>, FailedAt> {

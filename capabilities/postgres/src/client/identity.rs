@@ -1,9 +1,9 @@
 //! The id of a row that was inserted: INSERT gets a RETURNING of the column that numbers the rows of its table.
 
 use super::Client;
+use super::pool::Access;
 use super::run::{Done, run};
 use crate::connection::exchange::{Gather, Stake, StepDone};
-use crate::connection::state::Connection;
 use crate::connection::statement::Statement;
 use crate::error::Failure;
 use crate::limits::KNOWN_STATEMENTS_MAX;
@@ -60,7 +60,7 @@ impl Client {
     /// The catalogue cannot be read.
     pub(crate) async fn execution(
         &self,
-        connection: &Connection,
+        connection: &Access,
         statement: &Rc<Statement>,
         sql: &str,
     ) -> Result<Execution, Failure> {
@@ -85,11 +85,7 @@ impl Client {
         })
     }
 
-    async fn identity(
-        &self,
-        connection: &Connection,
-        table: &str,
-    ) -> Result<Option<Rc<str>>, Failure> {
+    async fn identity(&self, connection: &Access, table: &str) -> Result<Option<Rc<str>>, Failure> {
         if let Some(known) = self.identities.0.borrow_mut().get(table) {
             return Ok(known.clone());
         }
@@ -163,7 +159,7 @@ impl Client {
 
     async fn attempt(
         &self,
-        connection: &Connection,
+        connection: &Access,
         statement: &Rc<Statement>,
         sql: &str,
         params: &Value,

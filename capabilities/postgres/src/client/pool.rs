@@ -4,7 +4,10 @@
 //! answers. A transaction has a connection for itself, which is taken out of the shared ones meanwhile. A connection
 //! needs a seat of the process. Nothing here blocks: those who have to wait are futures with a deadline.
 
+mod access;
 mod giving;
+
+pub(crate) use access::Access;
 
 use super::connect::{ConnectFault, connect};
 use super::deadline::Deadline;
@@ -90,14 +93,15 @@ struct PoolFault {
 /// A connection that a transaction has for itself.
 pub(crate) struct Lease {
     slot: Rc<Slot>,
+    access: Rc<Access>,
     pool: Rc<Pool>,
     /// Code has run that may have left settings, locks or temporary tables.
     has_traces: Cell<bool>,
 }
 
 impl Lease {
-    pub(crate) fn connection(&self) -> &Rc<Connection> {
-        &self.slot.connection
+    pub(crate) fn connection(&self) -> &Rc<Access> {
+        &self.access
     }
 
     /// Takes note that code runs which may leave settings, locks or temporary tables.
@@ -142,9 +146,9 @@ impl Pool {
     }
 
     /// Returns a connection for one statement.
-    pub(crate) async fn shared(self: &Rc<Self>, use_of: Use) -> Result<Rc<Connection>, Error> {
+    pub(crate) async fn shared(self: &Rc<Self>, use_of: Use) -> Result<Rc<Access>, Error> {
         let slot = self.get(|pool| pool.pick_shared(use_of)).await?;
-        Ok(Rc::clone(&slot.connection))
+        Ok(Rc::new(Access::shared(slot)))
     }
 
     /// Returns a connection for a transaction.
@@ -152,6 +156,7 @@ impl Pool {
         let slot = self.get(Self::pick_own).await?;
         let pool = Rc::clone(self);
         Ok(Lease {
+            access: Rc::new(Access::own(Rc::clone(&slot.connection))),
             slot,
             pool,
             has_traces: Cell::new(false),

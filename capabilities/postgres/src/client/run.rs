@@ -1,9 +1,8 @@
 //! The way of a statement: its types, its parameters, its answers, and its errors in words.
 
-use super::pool::Lease;
+use super::pool::{Access, Lease};
 use super::{Client, use_of};
 use crate::connection::exchange::{Ask, Exchange, Gather, Stake, Step, StepDone};
-use crate::connection::state::Connection;
 use crate::connection::statement::{Shape, Statement};
 use crate::error::{Failure, ServerError};
 use crate::limits::RERUNS_MAX;
@@ -55,11 +54,11 @@ pub struct Done {
 /// An exchange that its caller waits for. If the caller goes, the server need not go on.
 pub(crate) struct UnderWay<'a> {
     exchange: Rc<Exchange>,
-    connection: &'a Connection,
+    connection: &'a Access,
 }
 
 impl<'a> UnderWay<'a> {
-    pub(crate) fn send(connection: &'a Connection, ask: Ask, stake: Stake) -> Self {
+    pub(crate) fn send(connection: &'a Access, ask: Ask, stake: Stake) -> Self {
         let exchange = Exchange::new(ask, stake);
         connection.send(&exchange);
         Self {
@@ -96,7 +95,7 @@ impl Client {
         &self,
         sql: &str,
         statement: &Statement,
-        attempt: impl AsyncFn(Rc<Connection>) -> Result<T, Failure>,
+        attempt: impl AsyncFn(Rc<Access>) -> Result<T, Failure>,
     ) -> Result<T, Error> {
         let mut reruns = 0;
         loop {
@@ -111,6 +110,8 @@ impl Client {
             self.pool.give_up_idle();
             let failure = match attempted {
                 Ok(done) => return Ok(done),
+                // What is known of the statement by now is not asked for again.
+                Err(Failure::Taken) => continue,
                 Err(failure) => failure,
             };
             reruns += 1;
@@ -156,7 +157,7 @@ impl Client {
 
 /// Runs a statement on a connection.
 pub(crate) async fn run(
-    connection: &Connection,
+    connection: &Access,
     statement: &Rc<Statement>,
     sql: &str,
     params: &Value,
@@ -178,7 +179,7 @@ pub(crate) async fn run(
 
 /// Returns the types of a statement. The server is asked for them once for each worker.
 pub(crate) async fn shape(
-    connection: &Connection,
+    connection: &Access,
     statement: &Rc<Statement>,
 ) -> Result<Rc<Shape>, Failure> {
     if let Some(shape) = &*statement.shape.borrow() {

@@ -2,11 +2,11 @@
 
 use super::batch::{Recorded, send};
 use super::connect::connect;
+use super::pool::Access;
 use super::run::{UnderWay, run};
 use super::statements::Statements;
 use super::{Postgres, RowLimits, no_rows};
 use crate::connection::exchange::{Ask, Gather, Stake};
-use crate::connection::state::Connection;
 use crate::connection::wire::{Dial, TokioDial};
 use sampan_host::{Error, Rows, Value};
 use std::rc::Rc;
@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 /// A connection beside the pool. It takes no room from the pool, and stays on its thread. Its statements are not
 /// checked: they are the server's own.
 pub struct PostgresSession {
-    connection: Rc<Connection>,
+    connection: Access,
     statements: Statements,
 }
 
@@ -32,7 +32,7 @@ impl Postgres {
         let connection = connect(&self.0, &dial).await.map_err(|fault| fault.error)?;
         connection.listen(bell);
         Ok(PostgresSession {
-            connection,
+            connection: Access::own(connection),
             statements: Statements::default(),
         })
     }

@@ -27,12 +27,15 @@ impl Statements {
     /// Returns the statement of a text as a script writes it.
     ///
     /// # Errors
-    /// The text cannot be one, see [`Sql::parse`].
+    /// The text cannot be one, see [`Sql::parse`], or there is none in it.
     pub(crate) fn get(&self, sql: &str) -> Result<Rc<Statement>, Error> {
         if let Some(known) = self.known.borrow_mut().get(sql) {
             return Ok(Rc::clone(known));
         }
         let parsed = Sql::parse(sql).map_err(|why| refused("syntax", &why, sql))?;
+        if parsed.is_empty {
+            return Err(refused("syntax", "there is no statement in it", sql));
+        }
         Ok(self.add(sql, parsed))
     }
 

@@ -79,7 +79,8 @@ impl PostgresClient {
         if recorded.is_empty() {
             return Ok(Some(Vec::new()));
         }
-        for _ in 0..RERUNS_MAX {
+        let mut reruns = 0;
+        while reruns < RERUNS_MAX {
             let connection = client.pool.shared(Use::Write).await?;
             let sent = send(&connection, &recorded, Stake::Commit, gather()).await;
             client.pool.give_up_idle();
@@ -90,8 +91,10 @@ impl PostgresClient {
                     }
                     return Ok(Some(done.into_iter().map(TableResult::from).collect()));
                 }
+                Err((_, Failure::Taken)) => continue,
                 Err(failed) => failed,
             };
+            reruns += 1;
             if is_missing(&failure) {
                 return self.run_in_order(&recorded).await;
             }

@@ -5,7 +5,7 @@ use super::run::{UnderWay, run};
 use super::{Done, PostgresClient, RowLimits, no_rows};
 use crate::connection::exchange::{Ask, Exchange, Stake, StepDone};
 use crate::connection::statement::Statement;
-use crate::error::{Failure, refused};
+use crate::error::{Failure, is_parameter, refused};
 use crate::limits::RERUNS_MAX;
 use crate::sql::{Sql, Verb};
 use bytes::Bytes;
@@ -321,10 +321,13 @@ impl PostgresTransaction {
             *self.aborted.borrow_mut() = Some(error.message().to_owned());
             return Err(error);
         }
-        self.is_fresh.set(false);
-        // A parameter that was refused before it was sent has changed nothing.
-        let state = lease.connection().status();
         let is_gone = lease.connection().has_ended();
+        // A statement whose parameters were refused was not sent, perhaps before BEGIN was answered.
+        if !is_gone && ran.as_ref().is_err_and(is_parameter) {
+            return ran;
+        }
+        self.is_fresh.set(false);
+        let state = lease.connection().status();
         match &ran {
             Ok(_) if state == b'I' && !is_gone => {
                 let why = "its SQL has ended it";

@@ -48,6 +48,8 @@ pub(crate) struct Sql {
     /// The parameters `$1`, `$2` and so on: the name of each as it is written, with its prefix.
     pub(crate) params: Vec<Option<Box<str>>>,
     pub(crate) verb: Verb,
+    /// True if there are only white space, comments and semicolons.
+    pub(crate) is_empty: bool,
     /// The target of an INSERT without RETURNING.
     pub(crate) insert: Option<Insert>,
     /// Reports whether rows are asked for by RETURNING.
@@ -80,6 +82,7 @@ impl Sql {
             text: String::with_capacity(sql.len() + 8),
             params: Vec::new(),
             verb: Verb::Read,
+            is_empty: false,
             insert: None,
             has_returning: false,
             calls_functions: false,
@@ -112,6 +115,7 @@ impl Sql {
             calls.see(token, text, words.is_in_with());
             words.see(token, text, parsed.text.len());
         }
+        parsed.is_empty = words.end == 0;
         parsed.verb = words.verb(&calls);
         parsed.calls_functions = calls.has_unknown;
         parsed.leaves_traces = matches!(words.first.as_deref(), Some("DO" | "CALL"));

@@ -129,8 +129,7 @@ fn write_level(
             Value::Null => out.push_str("NULL"),
             Value::Bool(value) => out.push_str(bool_text(*value, element)),
             Value::Int(value) => out.push_str(itoa::Buffer::new().format(*value)),
-            Value::Float(value) if value.is_nan() => return Err("NaN is no number".to_owned()),
-            Value::Float(value) => out.push_str(&super::bind::float_text(*value)),
+            Value::Float(value) => out.push_str(&super::bind::float_text(*value, element)?),
             Value::Text(text) => write_quoted(text, out)?,
             Value::Bytes(bytes) => {
                 use std::fmt::Write;

@@ -90,8 +90,7 @@ fn write_text(value: &Value, oid: Oid, out: &mut BytesMut) -> Result<(), String>
         Value::Text(text) => out.put_slice(text.as_bytes()),
         Value::Int(value) => out.put_slice(itoa::Buffer::new().format(*value).as_bytes()),
         Value::Bool(value) => out.put_u8(b'0' + u8::from(*value)),
-        Value::Float(value) if value.is_nan() => return Err("NaN is no number".to_owned()),
-        Value::Float(value) => out.put_slice(float_text(*value).as_bytes()),
+        Value::Float(value) => out.put_slice(float_text(*value, Some(oid))?.as_bytes()),
         Value::List(items) if oids::element(oid).is_some() || !is_known(oid) => {
             let mut literal = String::new();
             array::write_literal(items, oids::element(oid), &mut literal)?;
@@ -182,13 +181,22 @@ fn write_bool(value: &Value, out: &mut BytesMut) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns a number as PostgreSQL reads it, with the point that SQLite writes where it stores one as text.
-pub(crate) fn float_text(value: f64) -> String {
-    match value.is_finite() {
-        true => format!("{value:?}"),
-        false if value > 0.0 => "Infinity".to_owned(),
-        false => "-Infinity".to_owned(),
-    }
+/// Returns a number as PostgreSQL reads it. `oid` is its type, where it is known.
+///
+/// # Errors
+/// It is NaN, for a type whose cells are never NaN.
+pub(crate) fn float_text(value: f64, oid: Option<Oid>) -> Result<String, String> {
+    Ok(match value {
+        value if value.is_nan() => match oid {
+            Some(oids::FLOAT4 | oids::FLOAT8 | oids::NUMERIC) => "NaN".to_owned(),
+            _ => return Err("NaN is no number".to_owned()),
+        },
+        f64::INFINITY => "Infinity".to_owned(),
+        f64::NEG_INFINITY => "-Infinity".to_owned(),
+        // A whole number has no point where it is kept as text. JavaScript writes an exponent from here on too.
+        value if value.fract() == 0.0 && value.abs() < 1e21 => format!("{value}"),
+        value => format!("{value:?}"),
+    })
 }
 
 fn unfit(value: &Value, oid: Oid, advice: &str) -> String {

@@ -24,10 +24,21 @@ fn values_fit_the_type_that_the_server_has_found() {
         (Value::Int(1), oids::BOOL, "t"),
         (Value::Bool(false), oids::BOOL, "f"),
         (Value::Int(5), TEXT, "5"),
-        (Value::Float(5.0), TEXT, "5.0"),
+        (Value::Float(5.0), TEXT, "5"),
+        (
+            Value::Float(9_007_199_254_740_992.0),
+            TEXT,
+            "9007199254740992",
+        ),
+        (Value::Float(-1e20), TEXT, "-100000000000000000000"),
+        (Value::Float(1e21), TEXT, "1e21"),
+        (Value::Float(-0.0), oids::FLOAT8, "-0"),
         (Value::Bool(true), TEXT, "1"),
         (Value::Float(0.1), oids::FLOAT8, "0.1"),
         (Value::Float(f64::NEG_INFINITY), oids::FLOAT8, "-Infinity"),
+        (Value::Float(f64::NAN), oids::FLOAT4, "NaN"),
+        (Value::Float(f64::NAN), oids::FLOAT8, "NaN"),
+        (Value::Float(f64::NAN), oids::NUMERIC, "NaN"),
         (Value::from("1.50"), oids::NUMERIC, "1.50"),
         (Value::Float(f64::INFINITY), oids::DATE, "Infinity"),
         (
@@ -94,7 +105,8 @@ fn values_fit_the_type_that_the_server_has_found() {
             oids::BOOL,
             "the number 2 is not of the type boolean: give a boolean, 0 or 1",
         ),
-        (Value::Float(f64::NAN), oids::FLOAT8, "NaN is no number"),
+        (Value::Float(f64::NAN), TEXT, "NaN is no number"),
+        (Value::Float(f64::NAN), oids::JSONB, "NaN is no number"),
         (
             Value::from("a\0b"),
             TEXT,
@@ -278,6 +290,10 @@ fn arrays_become_json_and_lists_become_arrays() {
         Value::List(vec![Value::Bool(true), Value::Bytes(vec![0, 255])]),
     ]);
     assert_eq!(bound(&Value::Map(Vec::new()), 1007).as_deref(), Ok("{}"));
+    let numbers = Value::List(vec![Value::Float(f64::NAN), Value::Float(0.5)]);
+    assert_eq!(bound(&numbers, 1231).as_deref(), Ok("{NaN,0.5}"));
+    let error = bound(&numbers, 1009).expect_err("refused");
+    assert!(error.contains("NaN is no number"), "{error}");
     assert_eq!(
         bound(&list, 1009).as_deref(),
         Ok("{NULL,1,\"a \\\"b\\\" \\\\ {}\",{1,\"\\\\x00ff\"}}")

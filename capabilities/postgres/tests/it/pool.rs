@@ -50,6 +50,52 @@ fn many_statements_share_few_connections() {
 }
 
 #[test]
+fn a_statement_that_waits_for_its_types_is_no_part_of_a_transaction_that_begins_meanwhile() {
+    with_database(async |database| {
+        let mut config = database.config();
+        config.connections_max = 1;
+        let db = Db::new(config);
+        db.exec("CREATE TABLE t (n int)", ()).await.unwrap();
+        db.exec("INSERT INTO t VALUES (0)", ()).await.unwrap();
+        let statements = [
+            ("UPDATE t SET n = n + 1".to_owned(), Value::Null),
+            ("UPDATE t SET n = n + 10".to_owned(), Value::Null),
+        ];
+        let transaction = async {
+            let tx = db.0.begin().await?;
+            tx.exec("UPDATE t SET n = 1000", &Value::Null).await?;
+            tx.exec("UPDATE t SET n = 2000 WHERE n > 0", &Value::Null)
+                .await?;
+            tx.rollback().await;
+            Ok(())
+        };
+        // Each sends what tells it the types first, before the transaction begins.
+        let done = tokio::join!(
+            async { db.exec("UPDATE t SET n = n + 100", ()).await.map(drop) },
+            async { db.0.batch(&statements).await },
+            async { db.0.run_all(&statements[..1]).await.map(drop) },
+            transaction,
+        );
+        let done = [done.0, done.1, done.2, done.3];
+        assert!(done.iter().all(Result::is_ok), "{done:?}");
+        assert_eq!(db.cell("SELECT n FROM t", ()).await, "int 112");
+        let insert = "INSERT INTO serials (name) VALUES ('new')";
+        db.exec(
+            "CREATE TABLE serials (id serial PRIMARY KEY, name text)",
+            (),
+        )
+        .await
+        .unwrap();
+        // It also looks for the column that numbers the rows.
+        let (inserted, begun) =
+            tokio::join!(db.exec(insert, ()), async { db.0.begin().await.map(drop) });
+        begun.unwrap();
+        assert_eq!(inserted.unwrap().last_id, 1);
+        assert_eq!(db.cell("SELECT count(*) FROM serials", ()).await, "int 1");
+    });
+}
+
+#[test]
 fn workers_with_one_connection_each_have_transactions_in_turn() {
     with_database(async |database| {
         let mut config = database.config();

@@ -78,6 +78,28 @@ fn a_transaction_is_kept_or_undone_as_a_whole() {
 }
 
 #[test]
+fn a_transaction_goes_on_behind_parameters_that_do_not_fit() {
+    with_database(async |database| {
+        let db = Db::new(database.config());
+        db.exec("CREATE TABLE t (id int PRIMARY KEY)", ())
+            .await
+            .unwrap();
+        // The types are known from here on, so nothing is asked before a parameter is refused.
+        let insert = "INSERT INTO t VALUES (?)";
+        db.exec(insert, [Value::Int(1)]).await.unwrap();
+        let tx = db.0.begin().await.unwrap();
+        for id in [2, 3] {
+            let list = |value| Value::List(vec![value]);
+            let refused = tx.exec(insert, &list(Value::from("x"))).await;
+            assert_eq!(refused.unwrap_err().code(), Some("parameter"));
+            tx.exec(insert, &list(Value::Int(id))).await.unwrap();
+        }
+        tx.commit().await.unwrap();
+        assert_eq!(db.cell("SELECT count(*) FROM t", ()).await, "int 3");
+    });
+}
+
+#[test]
 fn a_batch_is_kept_as_a_whole_and_tells_which_statement_failed() {
     with_database(async |database| {
         let db = Db::new(database.config());

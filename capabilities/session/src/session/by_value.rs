@@ -71,19 +71,20 @@ fn end(
         value,
         may_wait,
     } = search;
+    let now = now();
     match &sessions(context)?.0.keeper {
         Keeper::Table(store) => {
-            let ended = store.remove_with(&key, &value, chosen)?;
+            let ended = store.remove_with(&key, &value, chosen, now)?;
             Ok(Prompt::Done(given(ended)))
         }
         Keeper::Server(store) if !may_wait => {
-            let ended = store.remove_with_in_place(&key, &value, chosen)?;
+            let ended = store.remove_with_in_place(&key, &value, chosen, now)?;
             Ok(Prompt::Done(given(ended)))
         }
         Keeper::Server(store) => {
             let store = Rc::clone(store);
             Ok(Prompt::Waits(Box::pin(async move {
-                Ok(given(store.remove_with(&key, &value, chosen).await?))
+                Ok(given(store.remove_with(&key, &value, chosen, now).await?))
             })))
         }
         Keeper::Cookie(_) => Err(in_cookies("end them")),

@@ -39,7 +39,7 @@ impl SessionStore for Table {
         Ok(())
     }
 
-    fn remove_with(&self, _: &str, _: &Value, _: SessionChoice) -> Result<usize, Error> {
+    fn remove_with(&self, _: &str, _: &Value, _: SessionChoice, _: u64) -> Result<usize, Error> {
         unreachable!("no test ends all sessions")
     }
 
@@ -612,6 +612,42 @@ fn a_logout_beside_a_new_id_ends_the_session_under_that() {
                 assert_eq!(session.get("user"), Value::Null);
             });
         }
+    }
+}
+
+#[test]
+fn beside_the_end_of_the_others_no_session_begins_with_what_a_request_knew() {
+    for is_late_first in [false, true] {
+        let (context, _) = worker(SessionConfig::default());
+        let old = pair(&run(&context, &request(""), |session| {
+            put(session, "user", 7)
+        }));
+        let (late, change) = (request(&old), request(&old));
+        for one in [&late, &change] {
+            let session = of(&context, one).expect("a session");
+            session.regenerate().expect("renewed");
+        }
+        of(&context, &change).expect("a session").note_others_end();
+        let both = match is_late_first {
+            true => [&late, &change],
+            false => [&change, &late],
+        };
+        let cookies = both.map(|one| {
+            AnswerHooks::before_answer(one).expect("written");
+            pair(&one.set.take())
+        });
+        let users = cookies.map(|cookie| {
+            let user = Cell::new(Value::Null);
+            run(&context, &request(&cookie), |session| {
+                user.set(session.get("user"));
+            });
+            user.take()
+        });
+        let expected = match is_late_first {
+            true => [Value::Null, Value::Int(7)],
+            false => [Value::Int(7), Value::Null],
+        };
+        assert_eq!(users, expected);
     }
 }
 

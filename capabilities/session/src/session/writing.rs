@@ -89,10 +89,16 @@ impl SessionState {
         let data = self.merged(kept.as_ref().map_or("{}", |kept| &kept.data), config)?;
         let (began, ends) = (now, config.end(now, now));
         let session = StoredSession { data, began, ends };
-        Ok(match self.is_cleared {
+        Ok(match self.leaves_no_way() {
             true => Change::Replace(key, session),
             false => Change::Put(key, session),
         })
+    }
+
+    /// Reports whether the old id leads to no session, not even for requests that have loaded it before: they could
+    /// begin another session with what they know.
+    fn leaves_no_way(&self) -> bool {
+        self.is_cleared || self.has_ended_others
     }
 }
 
@@ -146,7 +152,7 @@ impl Session {
         let key = id.key();
         let (mut is_moved, mut kept) = (false, None);
         store.change(&old.unwrap_or(key), &mut |mut stored| {
-            is_moved = stored.is_some() && !state.is_cleared;
+            is_moved = stored.is_some() && !state.leaves_no_way();
             if let (None, Some(old)) = (&stored, &old) {
                 kept = store.moved(old, now)?;
                 stored = kept.as_ref().and_then(|_| state.loaded());
@@ -157,7 +163,7 @@ impl Session {
             let (old_way, way) = (old.way(), moved::way_to(&key, now)?);
             store.change(&old_way, &mut |_| Ok(Change::Put(old_way, way.clone())))?;
         }
-        if let Some((kept, _)) = kept.filter(|_| state.is_cleared) {
+        if let Some((kept, _)) = kept.filter(|_| state.leaves_no_way()) {
             store.end(&kept, now)?;
         }
         self.tell(request, CookieChange::Set(id))
@@ -259,8 +265,8 @@ impl Session {
                         state.begin(key, stored, config, now)
                     };
                     store.change(key, None, merge).await?;
-                    let is_cleared = state.borrow().is_cleared;
-                    if let Some((kept, found)) = kept.filter(|_| is_cleared) {
+                    let ends_it = state.borrow().leaves_no_way();
+                    if let Some((kept, found)) = kept.filter(|_| ends_it) {
                         store.end(kept, Some(found), now).await?;
                     }
                 }

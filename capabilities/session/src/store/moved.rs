@@ -21,14 +21,21 @@ impl SessionKey {
     }
 }
 
+/// Returns the lowest and the highest end of rows that lead anywhere at `now`, and the entry of those that lead to
+/// `key`.
+pub(crate) fn ways_to(key: &SessionKey, now: u64) -> [Value; 3] {
+    let time = |millis: u64| Value::Int(i64::try_from(millis).unwrap_or(i64::MAX));
+    let ends_max = now.saturating_add(MOVED_MILLIS);
+    [time(now), time(ends_max), Value::Text(key.shown())]
+}
+
 /// Returns the row that leads to `key`.
 ///
 /// # Errors
 /// None that a key has.
 pub(crate) fn way_to(key: &SessionKey, now: u64) -> Result<StoredSession, Error> {
-    let hex: String = key.0.iter().map(|byte| format!("{byte:02x}")).collect();
     let mut entries = Entries::default();
-    entries.put(MOVED_TO, Some(Value::Text(hex)));
+    entries.put(MOVED_TO, Some(Value::Text(key.shown())));
     Ok(StoredSession {
         data: entries.text()?,
         began: now,

@@ -3,7 +3,7 @@
 
 use super::{
     Change, INDEX, ListedSession, Merge, SEARCH_KEYS_MAX, SessionChoice, SessionKey, SessionStore,
-    StoredSession, check_search_key, too_many_search_keys,
+    StoredSession, check_search_key, moved, too_many_search_keys,
 };
 use sampan_host::database::AppTables;
 use sampan_host::{Cell, Error, ErrorKind, LocalFuture, Rows, Value};
@@ -23,6 +23,10 @@ const UPDATE: &str =
 const DELETE: &str = "DELETE FROM _sampan_sessions WHERE id = ?";
 const DELETE_ENDED: &str = "DELETE FROM _sampan_sessions WHERE id IN
     (SELECT id FROM _sampan_sessions WHERE ends < ? ORDER BY ends LIMIT ?)";
+
+/// Removes the rows that lead to a session. Most of the others end later, so the index has few to look at.
+const DELETE_WAYS: &str = "DELETE FROM _sampan_sessions
+    WHERE ends BETWEEN ? AND ? AND json_extract(data, '$._sampan_moved_to') = ?";
 
 /// The longest key by which sessions are searched.
 const SEARCH_KEY_BYTES_MAX: usize = 64;
@@ -154,7 +158,13 @@ impl SessionStore for DbSessions {
         self.0.note_write();
     }
 
-    fn remove_with(&self, key: &str, value: &Value, chosen: SessionChoice) -> Result<usize, Error> {
+    fn remove_with(
+        &self,
+        key: &str,
+        value: &Value,
+        chosen: SessionChoice,
+        now: u64,
+    ) -> Result<usize, Error> {
         check_search_key(key, SEARCH_KEY_BYTES_MAX)?;
         self.0.note_write();
         self.0.begin_in_place()?;
@@ -163,6 +173,10 @@ impl SessionStore for DbSessions {
         }
         if !self.is_indexed(key)? {
             self.index(key)?;
+        }
+        if let Some(kept) = chosen.kept() {
+            let ways = moved::ways_to(kept, now);
+            self.0.write(DELETE_WAYS, &Value::List(ways.into()))?;
         }
         let mut sql = format!("DELETE FROM _sampan_sessions WHERE {}", having(key, value));
         let mut params = vec![value.clone()];

@@ -11,6 +11,9 @@ use minijinja::syntax::SyntaxConfig;
 /// The most tokens of a text in which the one that the parser does not take is looked for.
 const TOKENS_MAX: usize = 100_000;
 
+/// The columns of a line that minijinja counts.
+const COLUMNS_MAX: usize = u16::MAX as usize;
+
 /// The parser's words, and those of people who write templates.
 const WORDS: [(&str, &str); 18] = [
     ("as", "`as`"),
@@ -79,6 +82,30 @@ pub(super) fn explained(text: &str, rewritten: &Rewritten<'_>, error: &Error) ->
         false => format!("{}: {told}", error.kind()),
     };
     CompileFault { message, place }
+}
+
+/// Returns the fault of a text at which minijinja panics: in a build for tests, also at an error so far to the right
+/// that it does not count the columns.
+#[cold]
+pub(super) fn panicked(text: &str) -> CompileFault {
+    let mut lines = (1..).zip(text.lines());
+    let long = lines.find(|(_, line)| line.chars().nth(COLUMNS_MAX).is_some());
+    let (message, line) = match long {
+        Some((line, _)) => (
+            format!(
+                "syntax error behind column {COLUMNS_MAX}, such as an open string: break the line to find it"
+            ),
+            line,
+        ),
+        None => (
+            "syntax error: a name was expected where something is assigned".to_owned(),
+            1,
+        ),
+    };
+    CompileFault {
+        message,
+        place: TextPlace::Line(line),
+    }
 }
 
 /// Returns the tokens of a text, up to an error.

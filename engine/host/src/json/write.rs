@@ -195,6 +195,9 @@ pub fn write_value(out: &mut Vec<u8>, value: &Value, depth_left: usize) -> Resul
     Ok(())
 }
 
+/// The most milliseconds between 1970 and a date of JavaScript.
+const DATE_MILLIS_MAX: u64 = 8_640_000_000_000_000;
+
 fn write_row(out: &mut Vec<u8>, rows: &Rows, row: usize) -> Result<(), Error> {
     let columns: Vec<usize> = (0..rows.columns().len()).collect();
     let write_cell = |out: &mut Vec<u8>, column: &usize| {
@@ -205,6 +208,10 @@ fn write_row(out: &mut Vec<u8>, rows: &Rows, row: usize) -> Result<(), Error> {
             Cell::Int(number) => write_i64(out, number),
             Cell::Float(number) if write_f64(out, number) => {}
             Cell::Float(number) => return Err(no_json(&number.to_string())),
+            // JavaScript has no such date, and writes an invalid one so.
+            Cell::Date(millis) if millis.unsigned_abs() > DATE_MILLIS_MAX => {
+                out.extend_from_slice(b"null");
+            }
             // Memory takes everything.
             Cell::Date(millis) => drop(write!(out, "\"{}\"", IsoTime(millis))),
             Cell::Text(text) => {
@@ -318,6 +325,24 @@ mod tests {
             assert_eq!(back.to_bits(), value.to_bits());
         }
         assert_eq!((number(f64::NAN), number(f64::INFINITY)), (None, None));
+    }
+
+    #[test]
+    fn dates_that_javascript_does_not_have_become_null() {
+        const MAX: i64 = DATE_MILLIS_MAX as i64;
+        for (millis, text) in [
+            (MAX, r#""+275760-09-13T00:00:00.000Z""#),
+            (-MAX, r#""-271821-04-20T00:00:00.000Z""#),
+            (MAX + 1, "null"),
+            (-MAX - 1, "null"),
+            (i64::MIN, "null"),
+        ] {
+            let row = Value::Row(Rows::of(&["at"], &[Cell::Date(millis)]));
+            let mut out = Vec::new();
+            write_value(&mut out, &row, 8).expect("writable");
+            let expected = format!(r#"{{"at":{text}}}"#);
+            assert_eq!(String::from_utf8(out).expect("UTF-8"), expected);
+        }
     }
 
     #[test]

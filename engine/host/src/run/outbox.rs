@@ -9,6 +9,7 @@
 //! [sealed](Outbox::seal): the isolate may not be entered until it is settled, because what it would do then would
 //! depend on writes whose group it can no longer join.
 
+use crate::error::Error;
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -28,12 +29,23 @@ type Held = Box<dyn FnOnce(Verdict)>;
 
 /// The outcome of one group, for those who ran in it and are not done yet.
 #[derive(Clone, Default)]
-pub struct Fate(Rc<Cell<Option<Verdict>>>);
+pub struct Fate(Rc<FateState>);
+
+#[derive(Default)]
+struct FateState {
+    verdict: Cell<Option<Verdict>>,
+    cause: RefCell<Option<Error>>,
+}
 
 impl Fate {
     /// The outcome, once it is known.
     pub fn verdict(&self) -> Option<Verdict> {
-        self.0.get()
+        self.0.verdict.get()
+    }
+
+    /// The error for which the group has failed, where it is known.
+    pub fn cause(&self) -> Option<Error> {
+        self.0.cause.borrow().clone()
     }
 }
 
@@ -147,12 +159,20 @@ impl Outbox {
         .await;
     }
 
+    /// Settles the open group as failed, for this reason.
+    pub fn fail(&self, cause: &Error) {
+        if let Some(fate) = self.fate() {
+            fate.0.cause.replace(Some(cause.clone()));
+        }
+        self.settle(Verdict::Failed);
+    }
+
     /// The outcome of the open group is known: tells everyone who holds something, and lets those in who wait.
     pub fn settle(&self, verdict: Verdict) {
         let Some(fate) = self.0.fate.borrow_mut().take() else {
             return;
         };
-        fate.0.set(Some(verdict));
+        fate.0.verdict.set(Some(verdict));
         self.0.is_sealed.set(false);
         let held = std::mem::take(&mut *self.0.held.borrow_mut());
         for held in held {
@@ -168,6 +188,20 @@ impl Outbox {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_group_that_fails_tells_its_cause() {
+        let outbox = Outbox::default();
+        outbox.open();
+        let failed = outbox.fate().expect("a group");
+        outbox.fail(&Error::script("no room"));
+        assert_eq!(failed.verdict(), Some(Verdict::Failed));
+        assert_eq!(failed.cause().expect("known").message(), "no room");
+        outbox.open();
+        let next = outbox.fate().expect("a group");
+        outbox.settle(Verdict::Failed);
+        assert!(next.cause().is_none());
+    }
 
     #[test]
     fn a_part_that_is_rolled_back_takes_its_effects_with_it() {

@@ -85,7 +85,8 @@ impl Asking {
                 Connected::Http2(shared) => {
                     let is_used = shared.is_used;
                     let to = (&origin, url);
-                    (is_used, self.ask_http2(shared, request, to, timer).await)
+                    let asked = Box::pin(self.ask_http2(shared, request, to, timer));
+                    (is_used, asked.await)
                 }
             };
             let Unanswered { fault, sight } = match asked {
@@ -104,7 +105,21 @@ impl Asking {
         }
     }
 
+    /// Returns a connection to a server. Most requests find one that is kept; the futures of all other ways are large,
+    /// so they are apart.
     async fn connection(
+        &self,
+        request: &ClientRequest,
+        origin: &Origin,
+        timer: &Timer,
+    ) -> Result<Connected, ClientFault> {
+        match self.pool.lend_kept(origin) {
+            Some(kept) => Ok(Connected::Http1(Box::new(kept))),
+            None => Box::pin(self.wait_for_connection(request, origin, timer)).await,
+        }
+    }
+
+    async fn wait_for_connection(
         &self,
         request: &ClientRequest,
         origin: &Origin,

@@ -112,7 +112,7 @@ impl Client {
             let next = redirect::location(&url, location).map_err(|fault| fault.of(&label))?;
             let followed = redirect::follow(&mut request, again, status, (&url, &next));
             followed.map_err(|fault| fault.of(&label))?;
-            drain(answer.1, &mut timer).await;
+            Box::pin(drain(answer.1, &mut timer)).await;
             url = next;
         }
     }

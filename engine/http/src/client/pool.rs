@@ -29,7 +29,7 @@ struct PoolState {
 
 #[derive(Default)]
 struct Connections {
-    hosts: HashMap<Origin, Host>,
+    hosts: HashMap<Origin, Host, foldhash::fast::RandomState>,
     open: usize,
     waiting: VecDeque<(Origin, oneshot::Sender<()>)>,
     is_swept: bool,
@@ -97,6 +97,22 @@ impl Pool {
         }
     }
 
+    /// Returns a connection of HTTP/1.1 to a server that is kept, if there is one.
+    pub(super) fn lend_kept(&self, origin: &Origin) -> Option<Http1> {
+        let kept = self.take_alive(origin)?;
+        self.0.inner.borrow_mut().wake(&self.0);
+        Some(kept)
+    }
+
+    fn take_alive(&self, origin: &Origin) -> Option<Http1> {
+        while let Some(mut kept) = self.take_kept(origin) {
+            if kept.is_alive() {
+                return Some(kept);
+            }
+        }
+        None
+    }
+
     fn turn_of(&self, origin: &Origin) -> Result<QueuedRequest<'_>, ClientFault> {
         let mut inner = self.0.inner.borrow_mut();
         inner.waiting.retain(|(_, waiter)| !waiter.is_closed());
@@ -115,10 +131,8 @@ impl Pool {
         if let Some(shared) = self.shared(origin) {
             return Some(Lent::Shared(shared));
         }
-        while let Some(mut kept) = self.take_kept(origin) {
-            if kept.is_alive() {
-                return Some(Lent::Used(kept));
-            }
+        if let Some(kept) = self.take_alive(origin) {
+            return Some(Lent::Used(kept));
         }
         let state = &self.0;
         // It gives its place back, so no borrow is held.
@@ -219,6 +233,9 @@ impl Pool {
 impl Connections {
     /// Wakes the first request that can have a connection now.
     fn wake(&mut self, state: &PoolState) {
+        if self.waiting.is_empty() {
+            return;
+        }
         let (hosts, open) = (&self.hosts, self.open);
         let has_kept = hosts.values().any(|host| !host.kept.is_empty());
         let can_have = |origin: &Origin| match hosts.get(origin) {

@@ -7,7 +7,7 @@
 mod calls;
 
 use crate::analysis::{found_in, line_at};
-use crate::awaits::OF_PROMISES;
+use crate::awaits::{OF_PROMISES, imported_name};
 use calls::{PromiseCalls, bound};
 use oxc_ast::AstKind;
 use oxc_ast::ast::{AssignmentOperator, BinaryOperator, BindingPattern, Expression};
@@ -85,6 +85,8 @@ enum Misuse {
     Taken(String),
     /// A member of the call is read.
     Member(String),
+    /// The data of `app.validate`.
+    Data,
 }
 
 impl Misuse {
@@ -95,6 +97,7 @@ impl Misuse {
             Self::Comparison => "cannot be compared with a value".to_owned(),
             Self::Text => "as text is [object Promise]".to_owned(),
             Self::Copy => "has no members to copy".to_owned(),
+            Self::Data => "has no fields to check".to_owned(),
             Self::Taken(name) | Self::Member(name) => format!("has no {name}"),
         };
         let place = used.map_or_else(String::new, |line| format!(" (used in line {line})"));
@@ -163,7 +166,8 @@ impl<'a> MisuseFinder<'a, '_> {
         node
     }
 
-    /// Reports whether a use of a promise may give it members: by an assignment, or a function such as `Object.assign`.
+    /// Reports whether a use of a promise may give it members: by an assignment, or in a function that gets
+    /// it, such as `Object.assign`.
     fn may_extend(&self, node: NodeId) -> bool {
         let nodes = self.semantic.nodes();
         let node = self.outermost(node);
@@ -174,14 +178,23 @@ impl<'a> MisuseFinder<'a, '_> {
                 matches!(nodes.parent_kind(parent), AstKind::AssignmentExpression(one)
                     if one.left.span() == span)
             }
-            AstKind::CallExpression(call) => match &call.callee {
-                Expression::StaticMemberExpression(member) => {
-                    member.object.is_specific_id("Object")
-                }
-                _ => false,
-            },
+            AstKind::CallExpression(call) => {
+                let span = nodes.kind(node).span();
+                call.arguments.iter().any(|one| one.span() == span)
+            }
             _ => false,
         }
+    }
+
+    /// Reports whether a function is `app.validate`.
+    fn is_validation(&self, callee: &Expression<'a>) -> bool {
+        let Expression::StaticMemberExpression(member) = callee else {
+            return false;
+        };
+        let Expression::Identifier(app) = &member.object else {
+            return false;
+        };
+        member.property.name == "validate" && imported_name(self.semantic, app) == Some("app")
     }
 
     /// Returns how a node that is a promise is misused. A fresh one equals no other value.
@@ -238,6 +251,10 @@ impl<'a> MisuseFinder<'a, '_> {
                 }
                 _ => None,
             },
+            AstKind::CallExpression(one) => {
+                let is_first = one.arguments.first().is_some_and(|one| one.span() == span);
+                (is_first && self.is_validation(&one.callee)).then_some(Misuse::Data)
+            }
             AstKind::SpreadElement(_) => {
                 let around = nodes.parent_kind(parent);
                 matches!(around, AstKind::ObjectExpression(_)).then_some(Misuse::Copy)

@@ -95,7 +95,7 @@ pub(crate) struct Core {
     /// Itself, for what may outlive it.
     me: Weak<Self>,
     // Shared with LuaJIT, which has its address.
-    memory: Rc<Memory>,
+    pub(crate) memory: Rc<Memory>,
     pub(crate) modules: &'static [&'static Module],
     pub(crate) context: Rc<Context>,
     pub(crate) limits: ScriptLimits,

@@ -96,6 +96,7 @@ unsafe extern "C-unwind" fn boot(state: State) -> c_int {
             ..RegistryRefs::default()
         };
         luaL_openlibs(state);
+        keep_messages(state);
         lua_createtable(state, 0, 0);
         host_table::push(state, core, &mut refs);
         lua_pushboolean(state, c_int::from(is_isolated));
@@ -150,6 +151,25 @@ unsafe extern "C-unwind" fn boot(state: State) -> c_int {
     }
 }
 
+/// The messages for which LuaJIT makes a text when the frame of `coroutine.resume` has a result in the place of its
+/// function already (`ffh_resume` in its sources). Without memory for the text it would look at that function, and
+/// crash.
+const RESUME_MESSAGES: [&CStr; 2] = [
+    c"cannot resume running coroutine",
+    c"cannot resume dead coroutine",
+];
+
+/// Makes these texts once, so that they are there when memory runs out.
+unsafe fn keep_messages(state: State) {
+    // SAFETY: the caller runs under protection, with room for a value; this frame has nothing to be dropped.
+    unsafe {
+        for message in RESUME_MESSAGES {
+            lua_pushstring(state, message.as_ptr());
+            luaL_ref(state, LUA_REGISTRYINDEX);
+        }
+    }
+}
+
 /// LuaJIT seeds its random numbers alike in every state; scripts should not all draw the same.
 unsafe fn seed_random(state: State) {
     // SAFETY: the caller runs under protection; this frame has nothing but the stack of Lua.
@@ -169,7 +189,7 @@ unsafe fn check_layout(state: State, core: &Core) {
     // SAFETY: the caller runs under protection, and an error skips no destructor: this frame has none. The tables are
     // on the stack while they are looked at.
     unsafe {
-        if !check(state) {
+        if !check(state) || !core.memory.find_running(state) {
             luaL_error(
                 state,
                 c"this LuaJIT keeps its values in another way than expected".as_ptr(),

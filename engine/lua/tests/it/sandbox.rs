@@ -1,7 +1,7 @@
 //! The sandbox: what is refused says so, and nothing that is there leads out of the sandbox.
 
 use crate::support::{cpu_time, get, load, load_files};
-use sampan_host::{ErrorKind, ScriptLimits};
+use sampan_host::{ErrorKind, Isolate, ScriptLimits};
 use std::time::Duration;
 
 /// Runs `body` as the body of a handler and gives what it answers.
@@ -437,5 +437,66 @@ fn metatables_are_shown_and_set_as_without_debug() {
             'f').func == meta_of,
            pcall(debug.setmetatable, req, {}), debug.setmetatable('', nil), ('x'):upper() }",
         r#"[true,true,true,true,true,true,false,"","X"]"#,
+    );
+}
+
+/// Fills the memory, as functions that need none when they run.
+const FILL: &str = "
+    local slots, full = require 'table.new' (300000, 0), {}
+    local function fill() while true do full = { full, ('x'):rep(5000) .. #full } end end
+    local function fill_rest() for at = 1, 300000 do slots[at] = 'x' .. at end end
+";
+
+/// Has a handler run out of memory a few times, and another one answer behind it.
+#[track_caller]
+fn check_without_memory(body: &str) {
+    let limits = ScriptLimits {
+        memory_bytes_max: 16 << 20,
+        ..ScriptLimits::default()
+    };
+    let source = format!(
+        "local app = require 'sampan'
+         app.get('/', function() {FILL} {body} full, slots = nil return 'done' end)
+         app.get('/next', function() return 'fine' end)"
+    );
+    let rig = load_files(&source, &[], limits).expect("the script loads");
+    for _ in 0..3 {
+        let _ = rig.nth(0, get("/"));
+        rig.isolate.collect_garbage();
+        let answer = rig.nth(1, get("/next")).expect("an answer");
+        assert_eq!(answer.text(), "fine");
+    }
+}
+
+/// LuaJIT would look at a function where there is none any more, if it had to make its message then.
+#[test]
+fn a_coroutine_that_has_ended_is_resumed_without_memory() {
+    check_without_memory(
+        "local resume, ended = coroutine.resume, coroutine.create(function() end)
+         resume(ended)
+         pcall(fill) pcall(fill_rest)
+         resume(ended)",
+    );
+}
+
+/// LuaJIT would write its message over one of the frames, if their sizes are right.
+#[test]
+fn functions_in_assembler_fail_without_memory_in_frames_of_all_sizes() {
+    check_without_memory(
+        "local calls, pcall, type = {}, pcall, type
+         local fns = { tostring, string.upper, string.lower, string.reverse, string.char, string.sub }
+         local values = { 5.25, 'some text', 'Some Text', 'some text', 77, 'some text' }
+         for size = 0, 30 do
+           local names = {}
+           for at = 1, size do names[at] = 'a' .. at end
+           local line = size > 0 and 'local ' .. table.concat(names, ', ') .. ' = 1 ' or ''
+           line = 'local call, value = ... ' .. line .. 'local made = call(value, 2, 3) return made, 1'
+           calls[#calls + 1] = load(line)
+           calls[#calls](type, 1)
+         end
+         pcall(fill) pcall(fill_rest)
+         for at = 1, #calls do
+           for fn = 1, #fns do pcall(calls[at], fns[fn], values[fn]) end
+         end",
     );
 }

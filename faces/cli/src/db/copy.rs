@@ -92,6 +92,12 @@ struct ProgressLines {
 impl ProgressLines {
     fn tell(&mut self, progress: CopyProgress<'_>) {
         let line = match progress {
+            CopyProgress::Waits => {
+                let line = "waiting until a migration or another copy on the server has ended";
+                // Standard error may be gone.
+                let _ = writeln!(io::stderr(), "{line}");
+                return;
+            }
             CopyProgress::Reads(table) => format!("reading {table}"),
             CopyProgress::Rows(table, rows) => format!("{table}: {}", counted(rows, "row")),
             CopyProgress::Copied(table, rows) => {

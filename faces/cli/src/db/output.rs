@@ -5,8 +5,8 @@ use crate::terminal::escaped;
 use crate::terminal::paint;
 use sampan_db::PlanStep;
 use sampan_db::console::{Cell, Output};
+use sampan_project::archive::format::hex;
 use std::collections::HashSet;
-use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -311,14 +311,6 @@ fn plain(cell: &Cell<'_>) -> String {
         Cell::Text(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         Cell::Blob(bytes) => hex(bytes),
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }
 
 /// A value of JSON: bytes as hex, what is not a number as null.

@@ -7,12 +7,11 @@ use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
     Issuer, KeyPair, KeyUsagePurpose,
 };
-use sampan_acme::CertificateFields;
+use sampan_acme::{CertificateFields, put_private_file as put};
+use sampan_project::archive::format::hex;
 use std::env;
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, Write};
+use std::fs;
 use std::net::UdpSocket;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -52,14 +51,12 @@ impl HomeCertificate {
             authority: at("authority.pem"),
             is_new: false,
         };
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-        made.map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
         let authority_key = at("authority.key");
         if !is_lasting(&found.authority) || !authority_key.exists() {
             let key = KeyPair::generate().map_err(fault)?;
             let authority = authority_params(&key).self_signed(&key).map_err(fault)?;
-            put(&authority_key, &key.serialize_pem())?;
-            put(&found.authority, &authority.pem())?;
+            put(&authority_key, key.serialize_pem().as_bytes())?;
+            put(&found.authority, authority.pem().as_bytes())?;
             // Of the authority before.
             let _ = fs::remove_file(&found.certificate);
             found.is_new = true;
@@ -77,9 +74,9 @@ impl HomeCertificate {
             let issuer = Issuer::from_params(&params, &authority_key);
             let own = certificate_params(names)?;
             let own = own.signed_by(&key, &issuer).map_err(fault)?;
-            put(&found.key, &key.serialize_pem())?;
-            put(&found.certificate, &own.pem())?;
-            put(&names_file, &listed)?;
+            put(&found.key, key.serialize_pem().as_bytes())?;
+            put(&found.certificate, own.pem().as_bytes())?;
+            put(&names_file, listed.as_bytes())?;
         }
         Ok(found)
     }
@@ -147,10 +144,7 @@ fn authority_params(key: &KeyPair) -> CertificateParams {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    let id: String = params.key_identifier(key)[..4]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let id = hex(&params.key_identifier(key)[..4]);
     params.distinguished_name = DistinguishedName::new();
     params
         .distinguished_name
@@ -178,24 +172,6 @@ fn certificate_params(names: &[String]) -> Result<CertificateParams, String> {
 
 fn fault(error: rcgen::Error) -> String {
     format!("cannot make a certificate: {error}")
-}
-
-/// Puts a file in place that this user alone can read.
-fn put(file: &Path, text: &str) -> Result<(), String> {
-    let fresh = file.with_extension("fresh");
-    let write = || -> io::Result<()> {
-        let _ = fs::remove_file(&fresh);
-        let mut options = OpenOptions::new();
-        let mut opened = options
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&fresh)?;
-        opened.write_all(text.as_bytes())?;
-        opened.sync_all()?;
-        fs::rename(&fresh, file)
-    };
-    write().map_err(|error| format!("cannot write {}: {error}", file.display()))
 }
 
 #[cfg(test)]

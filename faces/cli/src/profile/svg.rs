@@ -1,5 +1,6 @@
 //! A flame graph as one SVG: each box is a function, its width the share of samples in which it was on the stack, and
 //! what it called stands above it. A click on a box makes it as wide as the picture; one on the lowest shows all again.
+//! The crate `inferno` draws such graphs too, under a licence (CDDL-1.0) that `deny.toml` does not have.
 
 use super::Stacks;
 use sampan_testkit::project::escaped_xml;

@@ -145,7 +145,8 @@ fn a_page_follows_what_is_saved() {
         "return document.body.textContent.includes('50')",
     );
 
-    // It loads itself again once for each save, not for ever. The last save is over.
+    // It loads itself again once for each save, not for ever. The last save is over. A page that would load itself
+    // later tells no event before.
     wait::dawdle(Duration::from_millis(500));
     browser.open("/");
     browser.run("window.isTheSame = true", &json!([]));

@@ -457,7 +457,9 @@ fn streams_pass_through_middleware_of_the_script() {
 
 #[test]
 fn a_reload_lets_a_stream_of_the_program_go_on() {
-    let lua = "local app = require 'sampan' app.get('/', function() return 'first' end)";
+    let lua = "local app = require 'sampan' app.get('/', function() return 'first' end)\n\
+        app.get('/script', function() return app.stream(function(write)\n\
+        while true do write('x') app.time.sleep(0.01) end end) end)\n";
     let folder = project(&[("app.lua", lua)]);
     let (next, pieces) = tokio::sync::mpsc::channel::<&'static str>(1);
     let pieces = Arc::new(Mutex::new(Some(pieces)));
@@ -470,16 +472,20 @@ fn a_reload_lets_a_stream_of_the_program_go_on() {
             Some((Ok::<_, IoError>(piece), pieces))
         }))
     }));
+    let mut script = client(&server, "GET /script HTTP/1.1\r\nHost: h\r\n\r\n");
     let mut client = client(
         &server,
         "GET /down HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n",
     );
     next.blocking_send("before").expect("somebody takes it");
+    let mut part = [0; 1024];
+    assert!(script.read(&mut part).is_ok_and(|len| len > 0));
     write(folder.path(), "app.lua", &lua.replace("first", "second"));
     server.reload().expect("it loads");
     assert_eq!(get(server.address(), "/").body, "second");
-    // Far longer than others may go on after a reload.
-    wait::dawdle(Duration::from_millis(400));
+    wait::until("the end of the script's stream", || {
+        !matches!(script.read(&mut part), Ok(1..))
+    });
     next.blocking_send("after").expect("somebody takes it");
     drop(next);
     let mut answer = String::new();

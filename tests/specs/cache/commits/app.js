@@ -15,6 +15,13 @@ app.post("/write", () => {
   cache.set("write", 2);
   return [set, deleted, cache.get("write")];
 });
+app.post("/many", () => {
+  db.exec(ADD, ["many"]);
+  const value = "x".repeat(1_000_000);
+  for (let i = 0; i < 12; i++) cache.set(`many${i}`, value);
+  return [cache.get("many0") == null, cache.get("many11").length];
+});
+app.get("/many", () => [cache.get("many0") == null, cache.get("many11").length]);
 app.post("/once", async () => {
   db.exec(ADD, ["b"]);
   cache.set("once", "old");

@@ -16,6 +16,13 @@ app.post("/write", function()
   cache.set("write", 2)
   return { set, deleted, cache.get("write") }
 end)
+app.post("/many", function()
+  db.exec(ADD, { "many" })
+  local value = ("x"):rep(1000000)
+  for i = 0, 11 do cache.set("many" .. i, value) end
+  return { cache.get("many0") == nil, #cache.get("many11") }
+end)
+app.get("/many", function() return { cache.get("many0") == nil, #cache.get("many11") } end)
 app.post("/once", function()
   db.exec(ADD, { "b" })
   cache.set("once", "old")

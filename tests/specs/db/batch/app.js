@@ -3,33 +3,39 @@ import { app, db, time } from "sampan";
 db.exec("CREATE TABLE IF NOT EXISTS t (name TEXT UNIQUE)");
 
 const add = (name) => db.exec("INSERT INTO t (name) VALUES (?)", [name]);
-
-app.get("/names", () => db.query("SELECT name FROM t ORDER BY name").map((row) => row.name));
-app.get("/keep", () => ({ result: db.batch(() => { add("a"); add("b"); return "done"; }) }));
-app.get("/throw", () => db.batch(() => { add("c"); throw new Error("no more"); }));
-app.get("/caught", () => {
+const told = async (run) => {
   try {
-    db.batch(() => { add("d"); throw { code: 7 }; });
+    await run();
     return { ok: true };
   } catch (error) {
-    return { ok: false, code: error.code };
+    return { ok: false, code: error.code, message: error.message };
   }
-});
-app.get("/nested", () => {
-  db.batch(() => {
+};
+
+app.get("/names", async () => (await db.query("SELECT name FROM t ORDER BY name")).map((row) => row.name));
+app.get("/keep", async () => ({ result: await db.batch(() => { add("a"); add("b"); return "done"; }) }));
+app.get("/throw", () => db.batch(() => { add("c"); throw new Error("no more"); }));
+app.get("/caught", () => told(() => db.batch(() => { add("d"); throw { code: 7 }; })));
+app.get("/nested", async () => {
+  await db.batch(() => {
     add("e");
-    try { db.batch(() => { add("f"); add("a"); }); } catch { /* taken back */ }
+    try { db.batch(() => { add("f"); throw new Error("no more"); }); } catch { /* taken back */ }
     db.batch(() => { add("g"); });
   });
   return { ok: true };
 });
-app.get("/wait", () => {
-  add("before");
+app.get("/statement-inside", () => told(() => db.batch(() => {
+  add("m");
+  try { db.batch(() => { add("n"); add("a"); }); } catch { /* taken back */ }
+  add("o");
+})));
+app.get("/wait", async () => {
+  await add("before");
   try {
-    db.batch(async () => { add("h"); await time.sleep(0.01); });
+    await db.batch(async () => { add("h"); await time.sleep(0.01); });
     return { ok: true };
   } catch (error) {
-    add("behind");
+    await add("behind");
     return { ok: false, message: error.message };
   }
 });
@@ -42,47 +48,36 @@ app.get("/wait-inside", () => db.batch(() => {
     return { ok: false, message: error.message };
   }
 }));
-app.get("/transaction-inside", async () => {
-  try {
-    await db.batch(() => {
-      add("around-transaction");
-      const begun = db.transaction(async (tx) => { tx.exec("INSERT INTO t (name) VALUES ('apart')"); });
-      begun.catch(() => {});
-    });
-    return { ok: true };
-  } catch (error) {
-    return { ok: false, message: error.message };
-  }
-});
+app.get("/transaction-inside", () => told(() => db.batch(() => {
+  add("around-transaction");
+  const begun = db.transaction(async (tx) => { await tx.exec("INSERT INTO t (name) VALUES ('apart')"); });
+  begun.catch(() => {});
+})));
 app.get("/transaction-behind", async () => {
-  db.batch(() => {});
-  await db.transaction(async (tx) => { tx.batch(() => { tx.exec("INSERT INTO t (name) VALUES ('k2')"); }); });
+  await db.batch(() => {});
+  await db.transaction(async (tx) => {
+    await tx.batch(() => { tx.exec("INSERT INTO t (name) VALUES ('k2')"); });
+  });
   return { ok: true };
 });
 app.get("/endless", () => db.batch(() => { add("i"); for (;;); }));
 app.get("/after-a-wait", async () => {
   await time.sleep(0.001);
-  return db.batch(() => {
-    add("j");
-    return { n: db.one("SELECT count(*) AS n FROM t WHERE name = 'j'").n };
-  });
+  await db.batch(() => { add("j"); });
+  return { n: (await db.one("SELECT count(*) AS n FROM t WHERE name = 'j'")).n };
 });
-app.get("/argument", () => {
+app.get("/read-inside", () => db.batch(() => {
   try {
-    db.batch("x");
-    return { ok: true };
+    return { ok: true, n: db.one("SELECT count(*) AS n FROM t WHERE name = 'a'").n };
   } catch (error) {
     return { ok: false, message: error.message };
   }
-});
+}));
+app.get("/exec-inside", () => db.batch(() => ({ given: typeof (add("p") ?? undefined) })));
+app.get("/argument", () => told(() => db.batch("x")));
 app.get("/mixed", async () => {
   const other = (async () => { await 0; return add("k"); })();
-  let message = "";
-  try {
-    db.batch(() => { add("l"); throw new Error("no more"); });
-  } catch (error) {
-    message = error.message;
-  }
+  const { message } = await told(() => db.batch(() => { add("l"); throw new Error("no more"); }));
   await other;
   return { ok: true, message };
 });

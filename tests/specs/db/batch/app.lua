@@ -23,10 +23,18 @@ end)
 app.get("/nested", function()
   db.batch(function()
     add "e"
-    pcall(db.batch, function() add "f" add "a" end)
+    pcall(db.batch, function() add "f" error("no more") end)
     db.batch(function() add "g" end)
   end)
   return { ok = true }
+end)
+app.get("/statement-inside", function()
+  local ok, err = pcall(db.batch, function()
+    add "m"
+    pcall(db.batch, function() add "n" add "a" end)
+    add "o"
+  end)
+  return { ok = ok, message = not ok and err.message or nil }
 end)
 app.get("/wait", function()
   add "before"
@@ -60,7 +68,20 @@ app.get("/endless", function()
 end)
 app.get("/after-a-wait", function()
   app.time.sleep(0.001)
-  return db.batch(function() add "j" return { n = db.one("SELECT count(*) AS n FROM t WHERE name = 'j'").n } end)
+  db.batch(function() add "j" end)
+  return { n = db.one("SELECT count(*) AS n FROM t WHERE name = 'j'").n }
+end)
+app.get("/read-inside", function()
+  return db.batch(function()
+    local ok, row = pcall(db.one, "SELECT count(*) AS n FROM t WHERE name = 'a'")
+    return { ok = ok, n = ok and row.n or nil, message = not ok and row.message or nil }
+  end)
+end)
+app.get("/exec-inside", function()
+  return db.batch(function()
+    local done = db.exec("INSERT INTO t (name) VALUES ('p')")
+    return { given = type(done) }
+  end)
 end)
 app.get("/argument", function()
   local ok, err = pcall(db.batch, "x")

@@ -6,5 +6,5 @@ app.get("/long/:n", (req) => db.query(LONG, [Number(req.params.n)]));
 app.get("/one/:n", (req) => db.one(LONG, [Number(req.params.n)]));
 app.get("/explicit/:n", (req) => db.queryAsync(LONG, [Number(req.params.n)]));
 app.get("/explicit-one/:n", (req) => db.oneAsync(LONG, [Number(req.params.n)]));
-app.get("/write-async", () => db.queryAsync("CREATE TABLE x (a)"));
+app.get("/write-async", () => db.queryAsync("CREATE TABLE x (a INTEGER)"));
 app.get("/quick", () => "quick");

@@ -7,6 +7,7 @@ db.exec([[CREATE TABLE IF NOT EXISTS child (
   parent INTEGER REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED)]])
 
 local ADD = "INSERT INTO t (name) VALUES (?)"
+local TABLES = db.dialect() == "sqlite" and "sqlite_schema" or "(SELECT relname AS name FROM pg_class) AS tables"
 local function told(ok, err)
   if ok then return { ok = true } end
   return { ok = false, code = type(err) == "table" and err.code or nil, message = tostring(type(err) == "table" and err.message or err) }
@@ -50,10 +51,18 @@ app.get("/unique", function()
   return told(pcall(db.transaction, function(tx) tx:exec(ADD, { "h" }) tx:exec(ADD, { "a" }) end))
 end)
 app.get("/goes-on", function()
+  local failed, behind
+  local left = told(pcall(db.transaction, function(tx)
+    failed = told(pcall(tx.exec, tx, ADD, { "a" }))
+    behind = told(pcall(tx.exec, tx, ADD, { "i" }))
+  end))
+  return { failed = failed.code, behind = behind.code or app.null, left = left.code or app.null }
+end)
+app.get("/goes-on-behind-a-batch", function()
   return db.transaction(function(tx)
-    local failed = told(pcall(tx.exec, tx, ADD, { "a" }))
-    tx:exec(ADD, { "i" })
-    return failed
+    local failed = told(pcall(tx.batch, tx, function() tx:exec(ADD, { "a" }) end))
+    tx:exec(ADD, { "s" })
+    return { failed = failed.code }
   end)
 end)
 app.get("/undone", function()
@@ -110,7 +119,7 @@ app.get("/control", function()
   return db.transaction(function(tx) return told(pcall(tx.exec, tx, "COMMIT")) end)
 end)
 app.get("/schema", function()
-  pcall(db.transaction, function(tx) tx:exec("CREATE TABLE gone (x)") error("no more") end)
-  db.transaction(function(tx) tx:exec("CREATE TABLE made (x)") tx:exec("INSERT INTO made VALUES (1)") end)
-  return db.query("SELECT name FROM sqlite_schema WHERE name IN ('gone', 'made')")
+  pcall(db.transaction, function(tx) tx:exec("CREATE TABLE gone (x INTEGER)") error("no more") end)
+  db.transaction(function(tx) tx:exec("CREATE TABLE made (x INTEGER)") tx:exec("INSERT INTO made VALUES (1)") end)
+  return db.query("SELECT name FROM " .. TABLES .. " WHERE name IN ('gone', 'made')")
 end)

@@ -14,54 +14,54 @@ const told = async (run) => {
 };
 
 app.get("/names", async () => (await db.query("SELECT name FROM t ORDER BY name")).map((row) => row.name));
-app.get("/add/:name", (req) => {
-  db.exec(ADD, [req.params.name]);
+app.get("/add/:name", async (req) => {
+  await db.exec(ADD, [req.params.name]);
   return { ok: true };
 });
 app.get("/keep", async () => {
-  await db.transaction((tx) => { kept = tx; tx.exec(ADD, ["kept"]); });
+  await db.transaction(async (tx) => { kept = tx; await tx.exec(ADD, ["kept"]); });
   return told(() => kept.exec(ADD, ["late"]));
 });
 app.get("/use-kept", () => told(() => kept.exec(ADD, ["later"])));
 app.get("/batch-kept", () => told(() => kept.batch(() => {})));
 app.get("/hold", async () => {
-  await db.transaction(async (tx) => { kept = tx; tx.exec(ADD, ["held"]); await time.sleep(0.3); });
+  await db.transaction(async (tx) => { kept = tx; await tx.exec(ADD, ["held"]); await time.sleep(0.3); });
   return { ok: true };
 });
 app.get("/late", async () => {
   let inside;
   const left = await told(() => db.transaction(async (tx) => {
-    tx.exec(ADD, ["late"]);
+    await tx.exec(ADD, ["late"]);
     await time.sleep(0.8);
     inside = await told(() => tx.exec(ADD, ["later"]));
   }));
   return { inside, left };
 });
 app.get("/late-and-wrong", () => told(() => db.transaction(async (tx) => {
-  tx.exec(ADD, ["late"]);
+  await tx.exec(ADD, ["late"]);
   await time.sleep(0.8);
   throw new Error("no more");
 })));
 app.get("/uncaught-late", () => db.transaction(() => time.sleep(0.8)));
 app.get("/stay", () => db.transaction(async (tx) => {
-  tx.exec(ADD, ["left"]);
+  await tx.exec(ADD, ["left"]);
   await time.sleep(0.4);
-  tx.exec(ADD, ["left behind"]);
+  await tx.exec(ADD, ["left behind"]);
 }));
 let swallowed;
 app.get("/swallow", () => db.transaction(async (tx) => {
-  tx.exec(ADD, ["swallowed"]);
+  await tx.exec(ADD, ["swallowed"]);
   let cause;
   try { await time.sleep(0.4); } catch (error) { cause = error.code; }
   swallowed = { ...await told(() => tx.exec(ADD, ["behind"])), cause };
   await time.sleep(0.2);
 }));
 app.get("/swallowed", () => swallowed ?? {});
-app.get("/endless", () => db.transaction((tx) => { tx.exec(ADD, ["endless"]); for (;;); }));
+app.get("/endless", () => db.transaction(async (tx) => { await tx.exec(ADD, ["endless"]); for (;;); }));
 app.get("/endless-batch", () => db.transaction((tx) => tx.batch(() => { tx.exec(ADD, ["endless"]); for (;;); })));
 app.get("/slow-statement", async () => {
-  const ended = await told(() => db.transaction((tx) => {
-    tx.query("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n");
+  const ended = await told(() => db.transaction(async (tx) => {
+    await tx.query("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n");
   }));
   // On a busy machine a script may run longer than its limit, so that the transaction's passes first.
   if (ended.code === "timeout") throw Object.assign(new Error("too late"), { status: 503 });
@@ -69,7 +69,7 @@ app.get("/slow-statement", async () => {
 });
 app.get("/never-resumed", async () => {
   const yielded = await new Promise((resolve) => {
-    db.transaction((tx) => { tx.exec(ADD, ["never"]); resolve(1); return new Promise(() => {}); });
+    void db.transaction(async (tx) => { await tx.exec(ADD, ["never"]); resolve(1); await new Promise(() => {}); });
   });
   return { yielded };
 });
@@ -82,7 +82,7 @@ app.get("/not-awaited", async () => {
 app.get("/chunk", () => app.stream(async (write) => {
   await write("before ");
   await db.transaction(async (tx) => {
-    tx.exec(ADD, ["chunk"]);
+    await tx.exec(ADD, ["chunk"]);
     await write("inside ");
   });
   await write("outside");

@@ -4,16 +4,22 @@ db.exec("CREATE TABLE IF NOT EXISTS t (name TEXT UNIQUE)");
 
 const ADD = "INSERT INTO t (name) VALUES (?)";
 
-app.get("/names", () => db.query("SELECT name FROM t ORDER BY name").map((row) => row.name));
-app.get("/hold", () => db.transaction(async (tx) => {
-  tx.exec(ADD, ["held"]);
-  await time.sleep(0.4);
-  tx.exec("DELETE FROM t WHERE name = 'held'");
-  return { ok: true };
-}));
-app.get("/exec/:name", (req) => {
+app.get("/names", async () => (await db.query("SELECT name FROM t ORDER BY name")).map((row) => row.name));
+let holds = 0;
+app.get("/hold", () => {
+  holds += 1;
+  // On PostgreSQL several are open at once.
+  const held = `held ${holds}`;
+  return db.transaction(async (tx) => {
+    await tx.exec(ADD, [held]);
+    await time.sleep(0.4);
+    await tx.exec("DELETE FROM t WHERE name = ?", [held]);
+    return { ok: true };
+  });
+});
+app.get("/exec/:name", async (req) => {
   try {
-    db.exec(ADD, [req.params.name]);
+    await db.exec(ADD, [req.params.name]);
     return { ok: true };
   } catch (error) {
     return { ok: false, code: error.code };
@@ -21,11 +27,11 @@ app.get("/exec/:name", (req) => {
 });
 app.get("/exec-after-a-wait/:name", async (req) => {
   await time.sleep(0.05);
-  db.exec(ADD, [req.params.name]);
+  await db.exec(ADD, [req.params.name]);
   return { ok: true };
 });
-app.post("/exec/:name", (req) => {
-  db.exec(ADD, [req.params.name]);
+app.post("/exec/:name", async (req) => {
+  await db.exec(ADD, [req.params.name]);
   return { ok: true };
 });
 app.get("/query/:name", (req) => db.query(`${ADD} RETURNING name`, [req.params.name]));
@@ -35,7 +41,7 @@ app.get("/batch/:name", (req) => db.batch(() => {
 }));
 app.get("/sorted", () => {
   try {
-    [1, 2].sort(() => { db.exec(ADD, ["sorted"]); return 0; });
+    [1, 2].sort(() => { void db.exec(ADD, ["sorted"]); return 0; });
     return { ok: true };
   } catch (error) {
     return { ok: false, code: error.code };

@@ -10,11 +10,15 @@ app.get("/names", function()
   for i, row in ipairs(db.query("SELECT name FROM t ORDER BY name")) do names[i] = row.name end
   return names
 end)
+local holds = 0
 app.get("/hold", function()
+  holds = holds + 1
+  -- On PostgreSQL several are open at once.
+  local held = "held " .. holds
   return db.transaction(function(tx)
-    tx:exec(ADD, { "held" })
+    tx:exec(ADD, { held })
     time.sleep(0.4)
-    tx:exec("DELETE FROM t WHERE name = 'held'")
+    tx:exec("DELETE FROM t WHERE name = ?", { held })
     return { ok = true }
   end)
 end)
@@ -43,5 +47,5 @@ end)
 app.get("/sorted", function()
   local list = { 1, 2 }
   local ok, err = pcall(table.sort, list, function() db.exec(ADD, { "sorted" }) return false end)
-  return { ok = ok, code = type(err) == "table" and err.code or tostring(err) }
+  return { ok = ok, code = type(err) == "table" and err.code or tostring(err):match("cannot wait here") }
 end)

@@ -8,6 +8,10 @@ app.job("slow", { queue: "slow" }, note);
 app.post("/slow", () => {
   for (let at = 0; at < 5; at++) app.enqueue("slow", "slow");
 });
+// Each attempt is a start.
+app.job("again", { queue: "again", attempts: 5, backoff: 0 }, () => { throw new Error("once more"); });
+app.post("/again", () => { app.enqueue("again"); });
+app.get("/again", () => db.one("SELECT state, attempt FROM _sampan_jobs WHERE name = 'again'"));
 // Each adds the next.
 app.job("chain", (left) => {
   note("chain");

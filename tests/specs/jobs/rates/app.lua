@@ -9,6 +9,10 @@ app.job("slow", { queue = "slow" }, note)
 app.post("/slow", function()
   for _ = 1, 5 do app.enqueue("slow", "slow") end
 end)
+-- Each attempt is a start.
+app.job("again", { queue = "again", attempts = 5, backoff = 0 }, function() error("once more") end)
+app.post("/again", function() app.enqueue("again") end)
+app.get("/again", function() return db.one("SELECT state, attempt FROM _sampan_jobs WHERE name = 'again'") end)
 -- Each adds the next.
 app.job("chain", function(left)
   note("chain")

@@ -1,4 +1,4 @@
-import { app, db, time } from "sampan";
+import { app, db, session, time } from "sampan";
 
 app.get("/begin", (req) => { req.session.a = 0; req.session.b = 0; });
 app.get("/slow/:key/:value", async (req) => {
@@ -32,6 +32,20 @@ app.get("/fill", (req) => { req.session.cart = "full"; });
 app.get("/full", () => db.query("SELECT data FROM _sampan_sessions WHERE CAST(data AS TEXT) LIKE '%full%' ORDER BY ends"));
 app.get("/logout", (req) => req.session.clear());
 app.get("/renew", (req) => req.session.regenerate());
+app.get("/enter/:user", (req) => { req.session.user = req.params.user; });
+app.get("/slow_renew", async (req) => {
+  const before = req.session.user;
+  await time.sleep(0.3);
+  req.session.regenerate();
+  return { before };
+});
+app.get("/open/:user", async (req) => ({ open: (await session.list({ user: req.params.user })).length }));
+app.get("/end_others/:user", async (req) => ({ ended: await session.endAll({ user: req.params.user }, req.session) }));
+app.get("/end_others/:user/renew", async (req) => {
+  const ended = await session.endAll({ user: req.params.user }, req.session);
+  req.session.regenerate();
+  return { ended };
+});
 app.get("/slow_logout", async ({ session }) => {
   await time.sleep(0.3);
   session.clear();

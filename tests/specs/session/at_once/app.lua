@@ -35,6 +35,22 @@ app.get("/full", function()
 end)
 app.get("/logout", function(req) req.session:clear() end)
 app.get("/renew", function(req) req.session:regenerate() end)
+app.get("/enter/:user", function(req) req.session.user = req.params.user end)
+app.get("/slow_renew", function(req)
+  local before = req.session.user
+  time.sleep(0.3)
+  req.session:regenerate()
+  return { before = before }
+end)
+app.get("/open/:user", function(req) return { open = #app.session.list({ user = req.params.user }) } end)
+app.get("/end_others/:user", function(req)
+  return { ended = app.session.end_all({ user = req.params.user }, req.session) }
+end)
+app.get("/end_others/:user/renew", function(req)
+  local ended = app.session.end_all({ user = req.params.user }, req.session)
+  req.session:regenerate()
+  return { ended = ended }
+end)
 app.get("/slow_logout", function(req)
   local session = req.session
   time.sleep(0.3)

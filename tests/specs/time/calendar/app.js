@@ -39,6 +39,20 @@ app.get("/format", () => {
     time.parse(time.format(at, undefined, berlin)) - at,
   ];
 });
+app.get("/c", () => [
+  time.format(1795356309, "%c"), time.format(1795356309, "%x"), time.format(-0.5, "%s"),
+  time.format(-2500000000, undefined, berlin), time.parse(time.format(-2500000000, undefined, berlin)),
+]);
+app.get("/end", () => {
+  const end = time.parse("9999-12-31 23:59:59");
+  const there = time.date(end - 3600, berlin);
+  return [
+    end, time.parse("9999-12-31T23:59:59Z") - end, time.format(end), time.format(end, "%d.%m.%Y"),
+    there.year, there.day, there.hour,
+    time.add(time.parse("9999-12-01"), { days: 30 }) - time.parse("9999-12-31"), time.parse(time.httpDate(end)) - end,
+    time.parse("9999-12-31", "%Y-%m-%d", berlin) - time.parse("9999-12-31"),
+  ];
+});
 app.get("/http", () => [
   time.httpDate(784111777.9), time.httpDate(0), time.parse("Sun, 06 Nov 1994 08:49:37 GMT"),
   time.parse("Sunday, 06-Nov-94 08:49:37 GMT"), time.parse("Sun Nov  6 08:49:37 1994", undefined, berlin),
@@ -57,5 +71,7 @@ app.get("/faults", () => [
   fault(() => time.add(0, { days: 1.5 })), fault(() => time.add(0, { years: 100000 })), fault(() => time.date(1e18)),
   fault(() => time.add(0, { day: 1 })), fault(() => time.httpDate(-1)), fault(() => time.parse("Mon, 06 Nov 1994 08:49:37 GMT")),
   fault(() => time.format(0, "%")), fault(() => time.format(1e18)),
-  fault(() => time.format(0, undefined, { zone: "UTC" })),
+  fault(() => time.format(0, undefined, { zone: "UTC" })), fault(() => time.format(0, "%Y".repeat(101))),
+  fault(() => time.parse(" ".repeat(201))), fault(() => time.add(time.parse("9999-12-31"), { days: 1 })),
+  fault(() => time.format(time.parse("9999-12-31"), "%s")),
 ]);

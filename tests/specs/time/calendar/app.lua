@@ -42,6 +42,22 @@ app.get("/format", function()
     time.parse(time.format(at, nil, berlin)) - at,
   }
 end)
+app.get("/c", function()
+  return {
+    time.format(1795356309, "%c"), time.format(1795356309, "%x"), time.format(-0.5, "%s"),
+    time.format(-2500000000, nil, berlin), time.parse(time.format(-2500000000, nil, berlin)),
+  }
+end)
+app.get("/end", function()
+  local last = time.parse("9999-12-31 23:59:59")
+  local there = time.date(last - 3600, berlin)
+  return {
+    last, time.parse("9999-12-31T23:59:59Z") - last, time.format(last), time.format(last, "%d.%m.%Y"),
+    there.year, there.day, there.hour,
+    time.add(time.parse("9999-12-01"), { days = 30 }) - time.parse("9999-12-31"), time.parse(time.http_date(last)) - last,
+    time.parse("9999-12-31", "%Y-%m-%d", berlin) - time.parse("9999-12-31"),
+  }
+end)
 app.get("/http", function()
   return {
     time.http_date(784111777.9), time.http_date(0), time.parse("Sun, 06 Nov 1994 08:49:37 GMT"),
@@ -59,5 +75,8 @@ app.get("/faults", function()
     fault(time.add, 0, { days = 1.5 }), fault(time.add, 0, { years = 100000 }), fault(time.date, 1e18), fault(time.add, 0, { day = 1 }),
     fault(time.http_date, -1), fault(time.parse, "Mon, 06 Nov 1994 08:49:37 GMT"),
     fault(time.format, 0, "%"), fault(time.format, 1e18), fault(time.format, 0, nil, { zone = "UTC" }),
+    fault(time.format, 0, ("%Y"):rep(101)), fault(time.parse, (" "):rep(201)),
+    fault(time.add, time.parse("9999-12-31"), { days = 1 }),
+    fault(time.format, time.parse("9999-12-31"), "%s"),
   }
 end)

@@ -9,6 +9,8 @@ local cases = {
   pattern = function() app.validate({}, { a = { pattern = "(" } }) end,
   splits = function() app.validate({}, { a = { pattern = "a)|(b" } }) end,
   bound = function() app.validate({}, { a = { type = "date", max = "tomorrow" } }) end,
+  tz = function() app.validate({}, { a = { type = "date", tz = "Mars" } }) end,
+  idle_tz = function() app.validate({}, { a = { tz = "UTC" } }) end,
   length = function() app.validate({}, { a = { max = -1 } }) end,
   enum = function() app.validate({}, { a = { enum = {} } }) end,
   fields = function() app.validate({}, { a = { type = "object" } }) end,

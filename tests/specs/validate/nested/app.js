@@ -24,4 +24,6 @@ app.post("/invoice", async (req) => {
   const { data, errors } = app.validate(app.nested(await req.form()), { lines });
   return errors ? { errors } : { data };
 });
+// An array has no such values but holes.
+app.get("/mixed", () => app.validate({ all: [1, , 2] }, names).errors ? "refused" : "taken");
 app.post("/numbers", async (req) => ({ count: Object.keys(app.validate(await req.json(), names).errors).length }));

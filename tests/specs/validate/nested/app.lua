@@ -22,6 +22,16 @@ app.post("/invoice", function(req)
   local data, errors = app.validate(app.nested(req:form()), invoice)
   return errors and { errors = errors } or { data = data }
 end)
+-- Values that are no items of the list.
+app.get("/mixed", function()
+  for _, list in ipairs { { [0] = 1, 2 }, { 1, name = 2 } } do
+    for _, schema in ipairs { names, { all = "any" } } do
+      local ok, said = pcall(app.validate, { all = list }, schema)
+      if ok or not tostring(said):find("would be lost", 1, true) then return "taken" end
+    end
+  end
+  return "refused"
+end)
 app.post("/numbers", function(req)
   local _, errors = app.validate(req:json(), names)
   local count = 0

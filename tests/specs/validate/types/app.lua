@@ -14,6 +14,8 @@ local schemas = {
   past = { a = { type = "date", max = "today" } },
   future = { a = { type = "datetime", min = "now" } },
   datetime = { a = "datetime" },
+  zoned = { a = { type = "datetime", min = "2026-07-01T12:00", max = "2026-07-01T12:00:00Z", tz = "Europe/Berlin" } },
+  zoned_past = { a = { type = "date", min = "2024-01-01", max = "today", tz = "Pacific/Niue" } },
   email = { a = "email" },
   url = { a = "url" },
   enum = { a = { enum = { "cat", "dog" } } },

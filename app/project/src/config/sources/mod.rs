@@ -14,7 +14,7 @@ use sampan_host::Sources as _;
 use sampan_host::settings::{AllSettings, Section};
 use std::path::Path;
 use toml::Value;
-use values::{parsed, plain, value_of};
+use values::{Entry, parsed, plain, value_of};
 
 pub use environment::{Environment, Variables};
 pub(super) use misspelt::misspelt;
@@ -33,7 +33,7 @@ pub type Sections<'a> = &'a [&'static Section];
 /// Reads the configuration of the project in the folder `root` from all sources.
 ///
 /// # Errors
-/// One line that says what is wrong in which source.
+/// A line that says what is wrong in which source; of the file, a line for each thing.
 pub fn read_all(
     root: &Path,
     flags: &Flags,
@@ -117,6 +117,9 @@ struct Reading(AllSettings);
 impl Reading {
     /// Adds the values of a file. With `unknown`, keys whose variables have no value that fits are noted there instead
     /// of being a fault.
+    ///
+    /// # Errors
+    /// A line for each section and key that is wrong.
     fn add_file(
         &mut self,
         text: &str,
@@ -125,34 +128,11 @@ impl Reading {
         mut unknown: Option<&mut Vec<String>>,
     ) -> Result<(), String> {
         let is_section = |name: &str| self.0.named(name).is_ok();
+        let mut faults = Vec::new();
         for (section, keys) in parsed(text, name, is_section)? {
-            let origin = format!("{name}:{}", section.line);
-            let known = self.0.named(&section.key).map(drop);
-            known.map_err(|fault| {
-                let homes = match section.value.is_table() {
-                    true => Vec::new(),
-                    false => self.sections_with(&section.key),
-                };
-                match homes.is_empty() {
-                    true => format!("{origin}: {fault}"),
-                    false => {
-                        let (key, homes) = (&section.key, homes.join(" or "));
-                        format!("{origin}: {key} stands before the first section: it belongs into {homes}")
-                    }
-                }
-            })?;
-            if !section.value.is_table() {
-                let (key, value) = (section.key, section.value);
-                let written = match value
-                    .as_array()
-                    .is_some_and(|all| all.iter().all(Value::is_table))
-                {
-                    true => format!("[[{key}]]"),
-                    false => format!("{key} = {value}"),
-                };
-                return Err(format!(
-                    "{origin}: {written}: a section with keys of its own, such as [{key}] is expected"
-                ));
+            if let Err(fault) = self.check_section(&section) {
+                faults.push(format!("{name}:{}: {fault}", section.line));
+                continue;
             }
             for entry in keys {
                 let key = (section.key.as_str(), entry.key.as_str());
@@ -167,11 +147,45 @@ impl Reading {
                 });
                 match (put, &mut unknown) {
                     (Err(_), Some(unknown)) => unknown.push(format!("[{}] {}", key.0, key.1)),
-                    (put, _) => put?,
+                    (put, _) => faults.extend(put.err()),
                 }
             }
         }
-        Ok(())
+        match faults.is_empty() {
+            true => Ok(()),
+            false => Err(faults.join("\n")),
+        }
+    }
+
+    /// Checks that there is a section of that name, and that it has keys.
+    fn check_section(&self, section: &Entry) -> Result<(), String> {
+        let (key, value) = (&section.key, &section.value);
+        if let Err(fault) = self.0.named(key) {
+            let homes = match value.is_table() {
+                true => Vec::new(),
+                false => self.sections_with(key),
+            };
+            return Err(match homes.is_empty() {
+                true => fault,
+                false => {
+                    let homes = homes.join(" or ");
+                    format!("{key} stands before the first section: it belongs into {homes}")
+                }
+            });
+        }
+        if value.is_table() {
+            return Ok(());
+        }
+        let is_list_of_tables = value
+            .as_array()
+            .is_some_and(|all| all.iter().all(Value::is_table));
+        let written = match is_list_of_tables {
+            true => format!("[[{key}]]"),
+            false => format!("{key} = {value}"),
+        };
+        Err(format!(
+            "{written}: a section with keys of its own, such as [{key}] is expected"
+        ))
     }
 
     /// Returns the sections that have a key of this name, in brackets.

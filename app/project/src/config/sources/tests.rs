@@ -250,6 +250,25 @@ fn faults_name_their_source() {
 }
 
 #[test]
+fn all_faults_of_a_file_are_told() {
+    let text = "lisen = 1\n[server]\nworkers = \"two\"\nlissten = \"::1:80\"\n[sever]\nworkers = 2\n[names]\n\
+                path = 3\n";
+    let fault = sources(text, &[], &[]).expect_err("five faults");
+    let lines: Vec<&str> = fault.lines().collect();
+    let expected = [
+        "sampan.toml:1: ",
+        "sampan.toml:3: [server] workers = \"two\"",
+        "sampan.toml:4: [server] has no key \"lissten\"",
+        "sampan.toml:5: ",
+        "sampan.toml:8: [names] path = 3",
+    ];
+    assert_eq!(lines.len(), expected.len(), "{fault}");
+    for (line, expected) in lines.iter().zip(expected) {
+        assert!(line.starts_with(expected), "{line}");
+    }
+}
+
+#[test]
 fn misspelt_variables_are_told_and_those_of_others_are_not() {
     let variables = [
         ("SAMPAN_SECRET_KEYS", "x"),

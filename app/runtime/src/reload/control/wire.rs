@@ -1,5 +1,6 @@
 //! The names of the sockets, the words of callers and servers, and how each reads the other.
 
+use sampan_project::archive::format::hex;
 use sha2::{Digest, Sha256};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
@@ -18,11 +19,7 @@ pub(super) const REPLACED: &str = "replaced ";
 /// The beginning of the names of all servers of the project in a folder.
 pub(super) fn prefix(root: &Path) -> String {
     let digest = Sha256::digest(root.as_os_str().as_bytes());
-    let hex: String = digest[..16]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    format!("sampan/{hex}/")
+    format!("sampan/{}/", hex(&digest[..16]))
 }
 
 /// Reads until `is_whole` says so, or to the end, within a time if there is one.

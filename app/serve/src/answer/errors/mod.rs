@@ -90,6 +90,11 @@ pub(crate) fn answer_to(error: &Error, request: &Request, id: Option<&str>) -> R
     response
 }
 
+/// Returns the answer to an error that is known when the request is gone.
+pub(crate) fn late_answer(error: &Error) -> Response {
+    with_message(error.kind().status(), Told::of(error), None, None)
+}
+
 /// Returns the error for a field line that cannot be sent.
 #[cold]
 pub(crate) fn refused(fault: HeaderError, name: &[u8]) -> Error {

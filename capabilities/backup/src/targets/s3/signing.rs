@@ -1,6 +1,6 @@
 //! The signature of a request: AWS Signature Version 4, in the field `authorization`.
 
-use aws_lc_rs::digest::{SHA256, digest};
+use crate::object::{hash, hex};
 use aws_lc_rs::hmac;
 use std::fmt::{self, Write};
 
@@ -39,7 +39,7 @@ pub(super) struct Unsigned<'a> {
 impl Unsigned<'_> {
     /// Returns the fields that the request needs, the signature among them.
     pub(super) fn sign(&self, keys: &Keys) -> Vec<(&'static str, String)> {
-        let body_hash = hex(digest(&SHA256, self.body).as_ref());
+        let body_hash = hash(self.body);
         let mut fields = vec![
             ("host", self.host.to_owned()),
             ("x-amz-content-sha256", body_hash.clone()),
@@ -57,7 +57,7 @@ impl Unsigned<'_> {
         let _ = write!(canonical, "\n{names}\n{body_hash}");
         let date = self.time.get(..8).unwrap_or_default();
         let scope = format!("{date}/{}/s3/aws4_request", self.region);
-        let canonical = hex(digest(&SHA256, canonical.as_bytes()).as_ref());
+        let canonical = hash(canonical.as_bytes());
         let text = format!("AWS4-HMAC-SHA256\n{}\n{scope}\n{canonical}", self.time);
         let mut key = format!("AWS4{}", keys.secret).into_bytes();
         for part in [date, self.region, "s3", "aws4_request"] {
@@ -100,14 +100,6 @@ pub(super) fn encode(text: &str, is_path: bool) -> String {
 fn mac(key: &[u8], text: &str) -> Vec<u8> {
     let key = hmac::Key::new(hmac::HMAC_SHA256, key);
     hmac::sign(&key, text.as_bytes()).as_ref().to_vec()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let mut hex = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        let _ = write!(hex, "{byte:02x}");
-    }
-    hex
 }
 
 #[cfg(test)]

@@ -3,13 +3,18 @@
 use super::{LOCK, ServerSessions, at_once, count, id, time};
 use crate::entries::{as_kept, json_of};
 use crate::store::{
-    INDEX, ListedSession, SEARCH_KEYS_MAX, SessionChoice, check_search_key, too_many_search_keys,
+    INDEX, ListedSession, SEARCH_KEYS_MAX, SessionChoice, check_search_key, moved,
+    too_many_search_keys,
 };
 use sampan_host::database::TableResult;
 use sampan_host::{Cell, Error, Value};
 
 const INDEXES: &str = "SELECT indexname::text FROM pg_indexes WHERE tablename = '_sampan_sessions'
     AND schemaname = ANY(current_schemas(false)) AND starts_with(indexname::text, ?)";
+
+/// Removes the rows that lead to a session. Most of the others end later, so the index has few to look at.
+const DELETE_WAYS: &str = "DELETE FROM _sampan_sessions
+    WHERE ends BETWEEN ? AND ? AND data ->> '_sampan_moved_to' = ?";
 
 /// The longest key by which sessions are searched: the name of its index has 63 bytes at most.
 const SEARCH_KEY_BYTES_MAX: usize = 63 - INDEX.len();
@@ -50,7 +55,8 @@ impl ServerSessions {
         Ok(true)
     }
 
-    /// Removes the chosen ones of the sessions that have this value under a key. Returns how many there were.
+    /// Removes the chosen ones of the sessions that have this value under a key. Where one of them stays, no id that it
+    /// had before leads to it any more. Returns how many there were.
     ///
     /// # Errors
     /// They cannot be searched by this key, or not be written.
@@ -59,9 +65,15 @@ impl ServerSessions {
         key: &str,
         value: &Value,
         chosen: SessionChoice,
+        now: u64,
     ) -> Result<usize, Error> {
         if !self.prepare_search(key).await? {
             return Ok(0);
+        }
+        if let Some(kept) = chosen.kept() {
+            // First: a session that begins by such a row meanwhile is one of those that are removed.
+            let ways = moved::ways_to(kept, now);
+            self.0.run(DELETE_WAYS, &Value::List(ways.into())).await?;
         }
         let mut sql = format!("DELETE FROM _sampan_sessions WHERE {}", having(key));
         let mut params = wanted(value)?;
@@ -81,8 +93,9 @@ impl ServerSessions {
         key: &str,
         value: &Value,
         chosen: SessionChoice,
+        now: u64,
     ) -> Result<usize, Error> {
-        at_once(self.in_place().remove_with(key, value, chosen))
+        at_once(self.in_place().remove_with(key, value, chosen, now))
     }
 
     /// Returns the sessions that have this value under a key and end after `now`: the newest `count_max`.

@@ -82,6 +82,11 @@ impl Outgoing {
         self.bytes
     }
 
+    /// Returns about the number of bytes of memory that the messages take: small ones take more than their payload.
+    pub fn held_bytes(&self) -> usize {
+        self.bytes + self.messages.len() * size_of::<SocketMessage>()
+    }
+
     /// Adds a message.
     pub fn push(&mut self, message: SocketMessage) {
         if matches!(message, SocketMessage::Pong(_)) {

@@ -14,6 +14,10 @@ use std::task::{Context, Waker};
 /// client offered anything.
 const TURN_FACTOR: usize = 16;
 
+/// A connection whose client does not read is polled once for so many bytes that are sent to it, and not for each
+/// message: thousands of them may get the same.
+const COUNTED_BYTES: usize = 4 * 1024;
+
 /// The settings of the sockets of a route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SocketSettings {
@@ -189,7 +193,7 @@ impl Socket {
             return Sent::Dropped;
         }
         let mut out = self.out.borrow_mut();
-        let (waiting, len) = (out.bytes(), message.payload().len());
+        let (waiting, len) = (out.held_bytes(), message.payload().len());
         let bound = self.settings.backpressure_bytes_max;
         let bound = match state.is_blocked {
             true => bound,
@@ -205,12 +209,17 @@ impl Socket {
             return Sent::Dropped;
         }
         out.push(message);
+        let held = out.held_bytes();
         drop(out);
-        self.wake();
         if state.is_blocked {
             self.held_back();
+            // The connection is polled when the client takes something. Until then it counts what waits now and then.
+            if held / COUNTED_BYTES > waiting / COUNTED_BYTES {
+                self.wake();
+            }
             return Sent::Queued;
         }
+        self.wake();
         Sent::Sent
     }
 

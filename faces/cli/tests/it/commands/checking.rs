@@ -226,8 +226,18 @@ fn errors_are_told_with_their_places() {
         )],
         &["error: app.lua:1: kaputt"],
     );
-    let config = ("sampan.toml", "[limits]\nscript_milis_max = 1\n");
-    told(&[hello, config], &["sampan.toml:2", "script_milis_max"]);
+    let config = (
+        "sampan.toml",
+        "[limits]\nscript_milis_max = 1\n[server]\nworkers = \"two\"\n",
+    );
+    told(
+        &[hello, config],
+        &[
+            "error: sampan.toml:2: [limits] has no key \"script_milis_max\"",
+            "error: sampan.toml:4: [server] workers = \"two\"",
+            "2 errors, 0 warnings",
+        ],
+    );
     let config = (
         "sampan.toml",
         "[tls]\ncert = \"cert.pem\"\nkey = \"key.pem\"\n",
@@ -243,7 +253,10 @@ fn errors_are_told_with_their_places() {
     let sql = ("migrations/0001_a.sql", "CREATE TABLE a (id INTEGER;\n");
     told(
         &[hello, sql],
-        &["0001_a.sql", "1 error, 0 warnings (1 migration)"],
+        &[
+            "error: migrations/0001_a.sql:1:",
+            "1 error, 0 warnings (1 migration)",
+        ],
     );
     // All templates are told, not only the first.
     let first = ("templates/a.html", "{% if %}");
@@ -364,7 +377,9 @@ fn translations_of_the_messages_about_invalid_values_are_asked_for() {
     let expected = "\
 warning: locales/fr.toml: validate.requierd is not in locales/en.toml, so no text asks for it; \
 did you mean \"required\"?
-0 errors, 1 warning (1 route)
+warning: locales/fr.toml: there is no translation of validate.any, validate.boolean, validate.chars and 24 more, \
+which locales/de.toml has
+0 errors, 2 warnings (1 route)
 ";
     assert_eq!(out, expected);
 }
@@ -675,6 +690,15 @@ warning: templates/page.html: no script and no other template names it
     let warned =
         "warning: app.lua declares no routes and exports no fetch: every answer will be 404";
     assert!(status == 0 && out.contains(warned), "{out}");
+}
+
+#[test]
+fn handlers_of_errors_as_express_has_them_are_told() {
+    let app = "import { app } from 'sampan';\napp.get('/', () => 'x');\napp.use((err, req, res, next) => next());\n";
+    let folder = project(&[("app.js", app)]);
+    let (status, out) = said("check", &folder, &[]);
+    let told = "warning: app.js:3: app.use((err, req, res, next) => ...): middleware gets req and next, and no errors";
+    assert!(status == 0 && out.contains(told), "{out}");
 }
 
 /// A compiler that says what TypeScript would, which `testkit/tests/types.rs` and the test of `sampan new` have.

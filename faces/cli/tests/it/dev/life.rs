@@ -219,6 +219,7 @@ fn ctrl_c_ends_at_every_moment() {
         let name = format!("/proc/{}/comm", child.id());
         let has_begun = || fs::read_to_string(&name).is_ok_and(|name| name == "sampan\n");
         wait::until("the server", has_begun);
+        // Each moment of a start is tried.
         wait::dawdle(Duration::from_millis(millis));
         // To the whole group, as a terminal does.
         let group = format!("-{}", child.id());

@@ -192,6 +192,7 @@ fn a_file_that_is_being_written_is_waited_for() {
     let mut file = fs::File::create(scratch.path().join("app.lua")).expect("opened");
     for half in [first, second] {
         file.write_all(half.as_bytes()).expect("written");
+        // The time is the test: only its length tells a slow writer from the end of a save.
         wait::dawdle(Duration::from_millis(200));
         assert!(get(&process, "/", &[]).1.starts_with("<body>old"));
     }

@@ -116,7 +116,7 @@ fn a_turn_that_fails_leaves_nothing_and_is_made_again() {
     ask(&process, "POST", "/release/tells");
     log.until("stuck");
     ask(&process, "POST", "/release/ends");
-    // Several turns: the log has the same error now and then only, so it does not tell their number.
+    // Several turns. No event tells their number: the log has the same error now and then only.
     wait::dawdle(Duration::from_millis(1_500));
     let jobs = ask(&process, "GET", "/jobs");
     assert_eq!(count(&jobs, "ends"), 1, "its end is not kept alone: {jobs}");

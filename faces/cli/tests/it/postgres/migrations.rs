@@ -476,8 +476,8 @@ fn tables_of_the_release_before_get_the_columns_that_they_lack() {
     );
     let (code, _, errors) = run(&["db", "migrate", &app, "--db", &url]);
     assert_eq!(code, 0, "{errors}");
-    let before =
-        "ALTER TABLE _sampan_jobs DROP COLUMN trace; UPDATE _sampan_job_schema SET version = 1";
+    let before = "ALTER TABLE _sampan_jobs DROP COLUMN trace; DROP TABLE _sampan_job_starts;
+        UPDATE _sampan_job_schema SET version = 1";
     server.psql(&database, before);
     let (_, place) = url.split_once('@').expect("a user");
     let other = format!("postgres://no_owner:secret@{place}");
@@ -488,9 +488,20 @@ fn tables_of_the_release_before_get_the_columns_that_they_lack() {
     assert_eq!(code, 0, "{errors}");
     let own = "made the server's own tables, whose names begin with _sampan_\n";
     assert!(told.contains(own), "{told}");
-    let version = "SELECT version || ' ' || count(trace) FROM _sampan_job_schema LEFT JOIN _sampan_jobs ON true \
-                   GROUP BY version";
-    assert_eq!(server.psql(&database, version), "2 0");
+    let version =
+        "SELECT version || ' ' || count(trace) || ' ' || count(at) FROM _sampan_job_schema
+        LEFT JOIN _sampan_jobs ON true LEFT JOIN _sampan_job_starts ON true GROUP BY version";
+    assert_eq!(server.psql(&database, version), "3 0 0");
+    // A column that is there takes neither the owner nor a lock.
+    let before = "DROP TABLE _sampan_job_starts; UPDATE _sampan_job_schema SET version = 2;
+        GRANT CREATE ON SCHEMA public TO no_owner";
+    server.psql(&database, before);
+    let lock = "LOCK TABLE _sampan_jobs IN ACCESS SHARE MODE";
+    let (code, _, errors) = while_locked(&server, &database, lock, || {
+        run(&["db", "migrate", &app, "--db", &other])
+    });
+    assert_eq!(code, 0, "{errors}");
+    assert_eq!(server.psql(&database, version), "3 0 0");
 }
 
 #[test]

@@ -10,6 +10,8 @@ const LUA: &str = r#"
 local app = require "sampan"
 local db = app.db
 app.post("/slow", function() return db.one("SELECT slow_add('a') AS id") end)
+-- In Lua each statement is waited for.
+app.post("/forgotten", function() return db.one("SELECT slow_add('c') AS id") end)
 app.post("/handled", function()
   local ok, err = pcall(db.one, "SELECT slow_add('b') AS id")
   return tostring(ok) .. " " .. tostring(err.code)
@@ -19,6 +21,10 @@ end)
 const JS: &str = r#"
 import { app, db } from "sampan";
 app.post("/slow", async () => await db.one("SELECT slow_add('a') AS id"));
+app.post("/forgotten", () => {
+  void db.one("SELECT slow_add('c') AS id");
+  return "done";
+});
 app.post("/handled", async () => {
   try {
     await db.one("SELECT slow_add('b') AS id");
@@ -52,6 +58,7 @@ fn the_client_is_told_that_a_change_may_be_there() {
             ("/slow", "*/*"),
             ("/slow", "text/html"),
             ("/handled", "*/*"),
+            ("/forgotten", "*/*"),
         ];
         // One after the other: statements of several requests may wait for each other on one connection.
         let answers = asked.map(|(path, accept)| {
@@ -67,13 +74,15 @@ fn the_client_is_told_that_a_change_may_be_there() {
             server.resume();
             answer
         });
-        let [json, page, handled] = &answers[..] else {
-            panic!("three answers");
+        let [json, page, handled, forgotten] = &answers[..] else {
+            panic!("four answers");
         };
-        assert_eq!((json.status, page.status), (500, 500), "{file}");
+        let statuses = (json.status, page.status, forgotten.status);
+        assert_eq!(statuses, (500, 500, 500), "{file}");
         let told =
             r#"{"error":"the change may or may not have been saved","code":"commit_unknown"}"#;
         assert_eq!(json.text(), told, "{file}");
+        assert_eq!(forgotten.text(), told, "{file}");
         assert_eq!(page.header("content-type"), ["text/html; charset=utf-8"]);
         let told = "<p>the change may or may not have been saved</p>";
         assert!(page.text().contains(told), "{file}: {}", page.text());
