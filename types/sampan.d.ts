@@ -434,11 +434,11 @@ declare module "sampan" {
     readonly cspNonce: string | null;
     /** What the app remembers of this browser. */
     readonly session: Session;
-    /** The locale of the request: by `?lang=`, which a cookie remembers; by that cookie; by `Accept-Language`; else the app's own. */
-    readonly locale: string;
+    /** The locale of the request: by `?lang=`, which a cookie remembers; by that cookie; by `Accept-Language`; else the app's own. One of the app's locales can be assigned, for the rest of the request. */
+    locale: string;
     /** In which direction that locale is written, for the attribute `dir`: `ltr` or `rtl`. */
     readonly textDirection: string;
-    /** Tells the browser what the page will need, while the handler still waits for the database or for another server: an answer 103 with these `Link` fields leaves at the next wait, once nothing is left to be committed. The answer itself does not get them. A client of HTTP/1.0 gets no hints. */
+    /** Tells the browser what the page will need, while the handler still waits for the database or for another server: an answer 103 with these `Link` fields leaves at the next wait, once nothing is left to be committed. The answer itself does not get them. A client of HTTP/1.0 gets no hints. Those of a request have at most 64 KiB together. */
     earlyHints(links: any[]): void;
     /** As `app.render`, with what belongs to the request in reach of the template: `request`, `session` and `flashes`. */
     render(name: string, data?: any, options?: ResponseOptions): Response;
@@ -698,11 +698,11 @@ declare module "sampan" {
     readonly cspNonce: string | null;
     /** What the app remembers of this browser. */
     readonly session: Session;
-    /** The locale of the request: by `?lang=`, which a cookie remembers; by that cookie; by `Accept-Language`; else the app's own. */
-    readonly locale: string;
+    /** The locale of the request: by `?lang=`, which a cookie remembers; by that cookie; by `Accept-Language`; else the app's own. One of the app's locales can be assigned, for the rest of the request. */
+    locale: string;
     /** In which direction that locale is written, for the attribute `dir`: `ltr` or `rtl`. */
     readonly textDirection: string;
-    /** Tells the browser what the page will need, while the handler still waits for the database or for another server: an answer 103 with these `Link` fields leaves at the next wait, once nothing is left to be committed. The answer itself does not get them. A client of HTTP/1.0 gets no hints. */
+    /** Tells the browser what the page will need, while the handler still waits for the database or for another server: an answer 103 with these `Link` fields leaves at the next wait, once nothing is left to be committed. The answer itself does not get them. A client of HTTP/1.0 gets no hints. Those of a request have at most 64 KiB together. */
     earlyHints(links: any[]): void;
     /** As `app.render`, with what belongs to the request in reach of the template: `request`, `session` and `flashes`. */
     render(name: string, data?: any, options?: ResponseOptions): Response;
@@ -978,7 +978,7 @@ declare module "sampan" {
     jobStatus(id: number): OnDatabase<{ state: string; name: string; queue: string; attempts: number; progress: any; progressText: string | null; added: number; due: number; started: any; ended: any; error: string | null } | null>;
     /** Gives the answer to a GET request again to all who ask the same, without calling a handler, and with `Age`. One request makes it for all who ask meanwhile, on all workers. Requests with `Authorization`, a cookie or a client's certificate are not answered so. Answers are kept whose status is 200, 301 or 404, and not those that set a cookie, have `Cache-Control` with `private`, `no-store` or `no-cache`, depend on other header fields by `Vary`, read a session, or are streams or files. Other ready middleware of its paths stands before it, that of the script behind it. */
     cached(options: CachedOptions): NativeMiddleware;
-    /** Calls the function, which may wait, while no other handler of the process has the lock, on any worker; on PostgreSQL no handler of any process. It returns what the function returns. The lock is free again when the function has ended or failed, or its request was given up, and what it wrote is on disk. Where the lock is not free in time, it is an error with the `code` `lock_timeout` that answers 503. A handler must not ask for a lock that it has. */
+    /** Calls the function, which may wait, while no other handler of the process has the lock, on any worker; on PostgreSQL no handler of any process. It returns what the function returns. The lock is free again when the function has ended or failed, and what it wrote is on disk; if its request was given up, when the cleanup has ended. Where the lock is not free in time, it is an error with the `code` `lock_timeout` that answers 503. A handler must not ask for a lock that it has. */
     lock<T>(name: string, options: Record<string, any>, fn: () => T | PromiseLike<T>): Promise<T>;
     lock<T>(name: string, fn: () => T | PromiseLike<T>): Promise<T>;
     /** Calls the function, which may wait, and records the time as a span of the request's trace. It returns what the function returns; an error of the function marks the span and is passed on. Statements, templates, requests and spans that begin meanwhile are within this span. Without traces it only calls the function. */
@@ -1123,9 +1123,9 @@ declare module "sampan" {
   /** Files in the project's storage folder, and those of the project itself to read. */
   export namespace files {
     /** The text of a file, of at most 256 KiB unless the script can wait in the middle of a call. */
-    function read(path: string, options?: Record<string, any>): Uint8Array;
+    function read(path: string, options?: Record<string, any>): string | Uint8Array;
     /** The text of a file of any size that fits into memory. */
-    function readAsync(path: string, options?: Record<string, any>): Promise<Uint8Array>;
+    function readAsync(path: string, options?: Record<string, any>): Promise<string | Uint8Array>;
     /** The bytes of a file, as `readAsync` gives the text. */
     function bytes(path: string, options?: Record<string, any>): Promise<Uint8Array>;
     /** Calls the function with each line of a file. Returns how many there were. A line has at most 1 MiB. */

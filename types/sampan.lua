@@ -15,7 +15,7 @@
 ---@field auth any Who was let in by `app.basic_auth` or `app.bearer_auth`: what `verify` returned, or a name.
 ---@field csp_nonce string? The nonce in the `Content-Security-Policy` of this request, for the attribute `nonce` of its scripts and styles. Nothing where no `csp` of `app.secure_headers` has `{nonce}`.
 ---@field session sampan.Session What the app remembers of this browser.
----@field locale string The locale of the request: by `?lang=`, which a cookie remembers; by that cookie; by `Accept-Language`; else the app's own.
+---@field locale string The locale of the request: by `?lang=`, which a cookie remembers; by that cookie; by `Accept-Language`; else the app's own. One of the app's locales can be assigned, for the rest of the request.
 ---@field text_direction string In which direction that locale is written, for the attribute `dir`: `ltr` or `rtl`.
 ---@field body string the bytes of the body
 ---@field state table a table of this request's own
@@ -37,7 +37,7 @@ function request:bytes() end
 ---@return fun(): string?
 function request:chunks() end
 
---- Tells the browser what the page will need, while the handler still waits for the database or for another server: an answer 103 with these `Link` fields leaves at the next wait, once nothing is left to be committed. The answer itself does not get them. A client of HTTP/1.0 gets no hints.
+--- Tells the browser what the page will need, while the handler still waits for the database or for another server: an answer 103 with these `Link` fields leaves at the next wait, once nothing is left to be committed. The answer itself does not get them. A client of HTTP/1.0 gets no hints. Those of a request have at most 64 KiB together.
 ---@param links table Values of the field `Link`, such as `</app.css>; rel=preload; as=style`.
 function request:early_hints(links) end
 
@@ -1523,7 +1523,7 @@ function app.cache.delete(key) end
 ---@return sampan.NativeMiddleware
 function app.cached(options) end
 
---- Calls the function, which may wait, while no other handler of the process has the lock, on any worker; on PostgreSQL no handler of any process. It returns what the function returns. The lock is free again when the function has ended or failed, or its request was given up, and what it wrote is on disk. Where the lock is not free in time, it is an error with the `code` `lock_timeout` that answers 503. A handler must not ask for a lock that it has.
+--- Calls the function, which may wait, while no other handler of the process has the lock, on any worker; on PostgreSQL no handler of any process. It returns what the function returns. The lock is free again when the function has ended or failed, and what it wrote is on disk; if its request was given up, when the cleanup has ended. Where the lock is not free in time, it is an error with the `code` `lock_timeout` that answers 503. A handler must not ask for a lock that it has.
 ---@param name string The name of the lock, 1 to 1024 bytes: `import:7`.
 ---@param options? table `timeout`: how many seconds to wait for the lock, 10 unless given; 0 to try once.
 ---@param fn fun(): any

@@ -87,7 +87,12 @@ impl Background for GatedRuns {
             let is_stopped = error.kind() == ErrorKind::Stopped && error.code().is_none();
             Err(match is_stopped {
                 true if stopper.is_stopped() => error.with_message("it was given up".to_owned()),
-                true if Instant::now() >= until => too_long(time_max),
+                // Told where the script was.
+                true if Instant::now() >= until => {
+                    let late = too_long(time_max);
+                    let message = late.message().to_owned();
+                    error.with_message(message).with_kind(late.kind())
+                }
                 true => {
                     let millis = write_time_max.as_millis();
                     let text = format!(

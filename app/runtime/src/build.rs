@@ -2,6 +2,7 @@
 
 use crate::capabilities;
 use crate::crash::settings::{self as crash, CrashSettings};
+use crate::inspect;
 use crate::migrations::migrations_of;
 use sampan_db::DatabaseConfig;
 use sampan_host::capability::{ProjectCheck, ProjectSettings};
@@ -25,12 +26,14 @@ const PLACES: [&str; 5] = [
 const MAY_BE: &str =
     "files that this machine keeps there may be packed: leave them out with --exclude";
 
-/// Writes an executable with a project in it.
+/// Writes an executable with a project in it. `db` is the database that the project will have, if its configuration
+/// does not say so; `scratch` is a folder of the caller's, where the project is loaded.
 ///
 /// # Errors
 /// The fault of the project, with its place; or why the file cannot be written.
-pub fn build(flags: &BuildFlags) -> Result<Built, String> {
-    sampan_project::build::build(flags, check)
+pub fn build(flags: &BuildFlags, db: Option<PathBuf>, scratch: &Path) -> Result<Built, String> {
+    let load = |project: &Project| inspect::try_out(project, db, scratch);
+    sampan_project::build::build(flags, check, load)
 }
 
 /// Looks for what would keep the project from starting anywhere. Variables of the environment have no values: those of

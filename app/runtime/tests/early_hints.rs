@@ -34,6 +34,15 @@ app.get("/transaction", function(req)
 end)
 app.get("/wrong", function(req) req:early_hints{ "a\r\nb" } end)
 app.get("/number", function(req) req:early_hints{ 1 } end)
+app.get("/many", function(req)
+  local link = "</" .. ("a"):rep(20000) .. ">; rel=preload"
+  local ok, fault
+  for i = 1, 4 do
+    ok, fault = pcall(req.early_hints, req, { link })
+    app.time.sleep(0)
+  end
+  return tostring(ok) .. " " .. tostring(fault)
+end)
 "#;
 
 const JS: &str = r#"
@@ -66,6 +75,19 @@ app.get("/transaction", async (req) => {
 });
 app.get("/wrong", (req) => req.earlyHints(["a\r\nb"]));
 app.get("/number", (req) => req.earlyHints([1]));
+app.get("/many", async (req) => {
+  const link = `</${"a".repeat(20000)}>; rel=preload`;
+  let said = "true";
+  for (let i = 1; i <= 4; i++) {
+    try {
+      req.earlyHints([link]);
+    } catch (error) {
+      said = `false ${error.message}`;
+    }
+    await time.sleep(0);
+  }
+  return said;
+});
 "#;
 
 /// A project with all routes in the slow lane.
@@ -120,6 +142,11 @@ fn hints_leave_before_the_answer() {
         // HTTP/1.0 knows no interim answers.
         let answer = ask(&running, &["/"], "1.0");
         assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+        // Those that were sent count too: a client that does not read would leave any number in memory.
+        let answer = ask(&running, &["/many"], "1.1");
+        let (_, body) = answer.rsplit_once("\r\n\r\n").expect("a body");
+        assert!(body.starts_with("false "), "{body}");
+        assert!(body.contains("at most 65536 bytes together"), "{body}");
         for wrong in ["/wrong", "/number"] {
             let answer = ask(&running, &[wrong], "1.1");
             assert!(answer.starts_with("HTTP/1.1 500 "), "{answer}");

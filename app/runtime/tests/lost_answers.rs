@@ -2,7 +2,7 @@
 
 use sampan_client::Client;
 use sampan_host::Error;
-use sampan_http::{HandlerSlot, Response};
+use sampan_http::{Handler, HandlerSlot, Response};
 use sampan_project::Project;
 use sampan_runtime::{AppConfig, Development, Server};
 use sampan_serve::{Dispatch, ErrorPages, View};
@@ -13,6 +13,10 @@ const JS: &str = r#"
 import { app, db } from "sampan";
 app.get("/forgotten", () => {
   db.transaction(async () => { throw new Error("the cause"); });
+  return "done";
+});
+app.get("/statement", () => {
+  db.transaction(async (tx) => { tx.exec("INSERT INTO missing VALUES (1)"); });
   return "done";
 });
 app.get("/awaited", async () => {
@@ -30,8 +34,8 @@ app.get("/written", () => {
 struct TextPages;
 
 impl Development for TextPages {
-    fn handler(self: Arc<Self>, dispatch: Rc<Dispatch>) -> HandlerSlot {
-        dispatch.into()
+    fn handler(self: Arc<Self>, _: Rc<Dispatch>, inner: Rc<dyn Handler>) -> HandlerSlot {
+        HandlerSlot::new(inner)
     }
 
     fn error_pages(self: Arc<Self>, _: &Project) -> Box<dyn ErrorPages> {
@@ -71,6 +75,9 @@ fn a_forgotten_transaction_that_fails_is_told_in_development() {
         let reason = "app.js:3: what this request wrote could not be committed: a db.transaction that the answer \
             depends on failed after the handler had returned: is await missing in front of it?";
         assert_eq!(told.contains(reason), is_in_development, "{told}");
+        let told = ask("/statement");
+        let cause = "is await missing in front of it? (no such table: missing (in: INSERT INTO missing VALUES (1)))";
+        assert_eq!(told.contains(cause), is_in_development, "{told}");
         assert_eq!(ask("/awaited"), "done");
         assert_eq!(ask("/written"), "done");
         assert!(running.shutdown());

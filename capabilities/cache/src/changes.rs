@@ -216,7 +216,9 @@ impl IsolateCache {
         let (store, changed) = (Arc::clone(&self.store), Arc::clone(&key));
         self.when_committed(&key, Some(entry), true, move |_| {
             // Another worker may have kept another value meanwhile: that one stays.
-            let _ = store.add(&changed, by, until);
+            if store.add(&changed, by, until).is_err() {
+                store.note_unmade(&changed, false);
+            }
         })?;
         Ok(sum)
     }
@@ -251,34 +253,41 @@ impl IsolateCache {
         let waiting = WaitingChange {
             number: self.changes.add(key, change, bytes_max)?,
             changes: self.changes.clone(),
+            store: Arc::clone(&self.store),
             key: Arc::clone(key),
+            is_committed: false,
         };
         self.effects.when_settled(None, move |verdict| {
-            let entry = waiting.end();
             if verdict == Verdict::Committed {
-                effect(entry);
+                effect(waiting.committed());
             }
         })
     }
 }
 
-/// A change that waits. It is removed from those that do also where its outbox is dropped.
+/// A change that waits. Dropped before its commit, it is removed from those that wait, and never made.
 struct WaitingChange {
     changes: Changes,
+    store: Arc<CacheStore>,
     key: Arc<str>,
     number: u64,
+    is_committed: bool,
 }
 
 impl WaitingChange {
     /// Ends the wait, and returns the entry.
-    fn end(&self) -> Option<Entry> {
+    fn committed(mut self) -> Option<Entry> {
+        self.is_committed = true;
         self.changes.remove(&self.key, self.number)
     }
 }
 
 impl Drop for WaitingChange {
     fn drop(&mut self) {
-        self.end();
+        if !self.is_committed {
+            self.changes.remove(&self.key, self.number);
+            self.store.note_unmade(&self.key, true);
+        }
     }
 }
 

@@ -185,7 +185,105 @@ fn keep(context: &Context, filling: Value, made: Option<Value>) -> Result<Value,
     cache.when_committed(&key, Some(entry), !is_outdated, move |entry| match entry {
         Some(entry) if is_outdated => filling.give(entry.value),
         Some(entry) => filling.finish(entry),
-        None => drop(filling),
+        None => filling.give_up(),
     })?;
     Ok(made.value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::changes::Changes;
+    use crate::entries::Entry;
+    use crate::limits::CHANGES_BYTES_MIN;
+    use crate::store::CacheStore;
+    use sampan_host::topics::Payload;
+    use sampan_host::{Effects, Outbox, Verdict};
+
+    /// The reasons for which a value is not kept that its worker has seen before the commit.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Unkept {
+        GivenUp,
+        ChangedMeanwhile,
+        RolledBack,
+    }
+
+    fn entry(text: &str) -> Entry {
+        Entry {
+            value: Arc::new(Payload::Text(text.to_owned())),
+            until: None,
+        }
+    }
+
+    fn isolate(store: &Arc<CacheStore>, outbox: &Outbox) -> Context {
+        let context = Context::default();
+        context.put(outbox.clone());
+        context.put(IsolateCache {
+            store: Arc::clone(store),
+            server: None,
+            changes: Changes::default(),
+            effects: Effects::of(&context).expect("an outbox"),
+            current: None,
+        });
+        context
+    }
+
+    /// Makes a value, as a handler does that finds none.
+    fn make(context: &Context, key: &Arc<str>, value: &str) {
+        let cache = of(context).expect("a cache");
+        let Begun::Fills(filling) = cache.store.begin(key) else {
+            panic!("it is there, or is being made");
+        };
+        let Value::Map(mut filling) = fill(context.objects(), filling, None, cache.moment()) else {
+            panic!("no filling");
+        };
+        let (_, filling) = filling.pop().expect("a filling");
+        keep(context, filling, Some(value.into())).expect("kept");
+    }
+
+    #[test]
+    fn a_value_that_was_seen_and_is_not_kept_lets_no_older_one_in() {
+        for unkept in [
+            Unkept::GivenUp,
+            Unkept::ChangedMeanwhile,
+            Unkept::RolledBack,
+        ] {
+            let store = Arc::new(CacheStore::new(CHANGES_BYTES_MIN));
+            let (outbox, key) = (Outbox::default(), Arc::from("k"));
+            let context = isolate(&store, &outbox);
+            let cache = of(&context).expect("a cache");
+            outbox.open();
+            make(&context, &key, &"x".repeat(1_000));
+            if unkept == Unkept::GivenUp {
+                let large = "x".repeat(CHANGES_BYTES_MIN / 3 * 2);
+                for other in ["a", "b"] {
+                    let changed = cache.change(other.into(), Some(entry(&large)));
+                    changed.expect("room");
+                }
+            }
+            // Another handler of the worker has seen it, and makes a value of its own.
+            let seen = cache.changes_seen(&key);
+            assert_eq!(seen, 1, "{unkept:?}");
+            let own = store.begin_alone(&key, seen);
+            // Another worker changes the key.
+            let newer = || store.change(&key, Some(entry("newer")));
+            match unkept {
+                Unkept::GivenUp => {
+                    outbox.settle(Verdict::Committed);
+                    newer();
+                }
+                Unkept::ChangedMeanwhile => {
+                    newer();
+                    outbox.settle(Verdict::Committed);
+                }
+                Unkept::RolledBack => {
+                    outbox.settle(Verdict::Failed);
+                    newer();
+                }
+            }
+            own.finish(entry("older"));
+            let kept = store.get("k").expect("a value");
+            assert_eq!(kept.text(), Some("newer"), "{unkept:?}");
+        }
+    }
 }

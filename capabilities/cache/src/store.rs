@@ -116,6 +116,14 @@ impl<V: Weighed> CacheStore<V> {
         self.lock().change(key, entry);
     }
 
+    /// Takes note of a change that was seen before its commit and is not made: it counts as one that was. If the writes
+    /// that it depends on are lost, a value that was made from it is outdated.
+    pub(crate) fn note_unmade(&self, key: &str, are_writes_lost: bool) {
+        if let Some(alone) = self.lock().alone.get_mut(key) {
+            alone.changes += if are_writes_lost { 2 } else { 1 };
+        }
+    }
+
     /// Removes all keys.
     pub(crate) fn clear(&self) {
         let mut state = self.lock();
@@ -216,11 +224,13 @@ impl<V: Weighed> Filling<V> {
     pub(crate) fn finish(self, entry: Entry<V>) {
         let value = Arc::clone(&entry.value);
         let mut state = self.store.lock();
-        if self.is_current(&state) {
+        let is_current = self.is_current(&state);
+        // It counts also where it is not kept: those who have seen it before its commit expect that.
+        if let Some(alone) = state.alone.get_mut(&self.key) {
+            alone.changes += 1;
+        }
+        if is_current {
             state.fillings.remove(&self.key);
-            if let Some(alone) = state.alone.get_mut(&self.key) {
-                alone.changes += 1;
-            }
             state.entries.insert(Arc::clone(&self.key), entry);
         }
         drop(state);
@@ -230,6 +240,11 @@ impl<V: Weighed> Filling<V> {
     /// Reports whether others may wait for the value.
     pub(crate) fn is_awaited(&self) -> bool {
         self.alone.is_none()
+    }
+
+    /// Lets the next one try, where others may have seen the value before its commit.
+    pub(crate) fn give_up(self) {
+        self.store.note_unmade(&self.key, false);
     }
 
     /// Gives the value to those who wait, and does not keep it.
@@ -276,125 +291,4 @@ impl<V: Weighed> Drop for Filling<V> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn entry(text: &str) -> Entry {
-        Entry {
-            value: Arc::new(Payload::Text(text.to_owned())),
-            until: None,
-        }
-    }
-
-    fn text(store: &CacheStore, key: &str) -> Option<String> {
-        let value = store.get(key)?;
-        value.text().map(str::to_owned)
-    }
-
-    fn filling(store: &Arc<CacheStore>, key: &Arc<str>) -> Filling {
-        match store.begin(key) {
-            Begun::Fills(filling) => filling,
-            _ => panic!("it is there, or is being made"),
-        }
-    }
-
-    fn waiting(store: &Arc<CacheStore>, key: &Arc<str>) -> watch::Receiver<Option<Made>> {
-        match store.begin(key) {
-            Begun::Waits(receiver) => receiver,
-            _ => panic!("it is there, or is not being made"),
-        }
-    }
-
-    #[test]
-    fn one_makes_the_value_for_all() {
-        let (store, key) = (Arc::new(CacheStore::new(10_000)), Arc::from("k"));
-        let first = filling(&store, &key);
-        let receiver = waiting(&store, &key);
-        first.finish(entry("made"));
-        assert!(matches!(&*receiver.borrow(), Some(Made::Value(_))));
-        assert!(matches!(store.begin(&key), Begun::There(_)));
-    }
-
-    #[test]
-    fn numbers_are_added_up_from_all_threads() {
-        let (store, key) = (CacheStore::new(10_000), Arc::from("k"));
-        let add = || (0..1_000).map(|_| store.add(&key, 1, None).expect("a sum"));
-        let mut sums = std::thread::scope(|scope| {
-            let threads = [(); 4].map(|()| scope.spawn(|| add().collect::<Vec<i64>>()));
-            threads
-                .map(|thread| thread.join().expect("no panic"))
-                .concat()
-        });
-        sums.sort_unstable();
-        assert!(sums.into_iter().eq(1..=4_000));
-        store.change(&key, Some(entry("text")));
-        assert!(store.add(&key, 1, None).is_err());
-        assert_eq!(text(&store, "k").as_deref(), Some("text"));
-    }
-
-    #[test]
-    fn a_value_is_not_kept_whose_number_was_added_to_meanwhile() {
-        let (store, key) = (Arc::new(CacheStore::new(10_000)), Arc::from("k"));
-        let old = filling(&store, &key);
-        assert_eq!(store.add(&key, 5, None).ok(), Some(5));
-        old.finish(entry("old"));
-        assert_eq!(store.add(&key, 1, None).ok(), Some(6));
-        store.add(&key, 1, Some(Duration::ZERO)).expect("a sum");
-        assert_eq!(store.add(&key, 1, None).ok(), Some(8));
-    }
-
-    #[test]
-    fn the_next_one_tries_when_one_is_given_up() {
-        let (store, key) = (Arc::new(CacheStore::new(10_000)), Arc::from("k"));
-        let first = filling(&store, &key);
-        let receiver = waiting(&store, &key);
-        drop(first);
-        assert!(receiver.has_changed().is_err() && receiver.borrow().is_none());
-        let second = filling(&store, &key);
-        let receiver = waiting(&store, &key);
-        second.fail();
-        assert!(matches!(&*receiver.borrow(), Some(Made::Failed)));
-        drop(filling(&store, &key));
-    }
-
-    #[test]
-    fn a_value_is_not_kept_whose_key_was_changed_meanwhile() {
-        let (store, key) = (Arc::new(CacheStore::new(10_000)), Arc::from("k"));
-        let old = filling(&store, &key);
-        let receiver = waiting(&store, &key);
-        store.change(&key, None);
-        let new = filling(&store, &key);
-        old.finish(entry("old"));
-        assert!(matches!(&*receiver.borrow(), Some(Made::Value(_))));
-        assert_eq!(text(&store, "k"), None);
-        drop(waiting(&store, &key));
-        new.finish(entry("new"));
-        assert_eq!(text(&store, "k").as_deref(), Some("new"));
-    }
-
-    #[test]
-    fn a_value_made_for_one_run_alone_is_kept_unless_another_has_changed_the_key() {
-        let (store, key) = (Arc::new(CacheStore::new(10_000)), Arc::from("k"));
-        // Its own change is made when its writes are committed.
-        let own = store.begin_alone(&key, 1);
-        store.change(&key, None);
-        own.finish(entry("own"));
-        assert_eq!(text(&store, "k").as_deref(), Some("own"));
-        // Another run deletes the key meanwhile.
-        let old = store.begin_alone(&key, 1);
-        store.change(&key, None);
-        store.change(&key, None);
-        old.finish(entry("old"));
-        assert_eq!(text(&store, "k"), None);
-        let old = store.begin_alone(&key, 0);
-        store.clear();
-        old.finish(entry("old"));
-        assert_eq!(text(&store, "k"), None);
-        // Of two that are made at once the second may know less than the first.
-        let (one, other) = (store.begin_alone(&key, 0), store.begin_alone(&key, 0));
-        one.finish(entry("one"));
-        other.finish(entry("other"));
-        assert_eq!(text(&store, "k").as_deref(), Some("one"));
-        assert!(store.lock().alone.is_empty());
-    }
-}
+mod tests;

@@ -4,6 +4,7 @@
 //! has.
 
 mod download;
+mod kept;
 mod limits;
 mod options;
 mod read;

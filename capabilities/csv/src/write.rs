@@ -1,5 +1,6 @@
 //! Text of rows, which are read where they lie in the script.
 
+use crate::kept::KeptPart;
 use crate::limits::FIELDS_MAX;
 use crate::options::CsvOptions;
 use crate::read::counted;
@@ -31,11 +32,15 @@ pub(crate) struct Encoder {
     rows: u64,
     /// The text of the field at hand.
     field: Vec<u8>,
+    /// Counts the memory of one that a script holds.
+    kept: Option<KeptPart>,
 }
 
 /// The names in a header.
 struct Columns {
     names: Vec<Vec<u8>>,
+    /// The memory of the names, which the positions may hold once more.
+    bytes: usize,
     /// The positions of the columns: made for the first row that has them in another order.
     places: OnceCell<HashMap<Vec<u8>, usize>>,
 }
@@ -66,6 +71,7 @@ impl Encoder {
             fields: 0,
             rows: 0,
             field: Vec::new(),
+            kept: None,
         };
         // Without a byte order mark Excel takes text for text of an old code page.
         if options.is_spreadsheet {
@@ -78,10 +84,32 @@ impl Encoder {
         encoder
     }
 
+    /// Counts its memory from now on.
+    ///
+    /// # Errors
+    /// There is no room for it beside other writers.
+    pub(crate) fn counted(mut self, kept: KeptPart) -> Result<Self, Error> {
+        self.kept = Some(kept);
+        self.count()?;
+        Ok(self)
+    }
+
+    fn count(&mut self) -> Result<(), Error> {
+        let Some(kept) = &mut self.kept else {
+            return Ok(());
+        };
+        let columns = self.columns.as_ref().map_or(0, |columns| columns.bytes);
+        let bytes = size_of::<Self>() + self.out.capacity() + self.field.capacity() + columns;
+        kept.count(bytes)
+    }
+
     /// Takes what has been written.
     pub(crate) fn take(&mut self) -> Result<String, Error> {
+        let written = std::mem::take(&mut self.out);
+        self.field = Vec::new();
+        self.count()?;
         // All that is written is text.
-        String::from_utf8(std::mem::take(&mut self.out)).map_err(|_| self.fault("not UTF-8"))
+        String::from_utf8(written).map_err(|_| self.fault("not UTF-8"))
     }
 
     /// Writes a row. After an error nothing of it is there.
@@ -93,10 +121,15 @@ impl Encoder {
             Kind::Map => self.add_map(reader, row),
             _ => Err(self.fault("it is neither a list nor has it columns")),
         };
+        let added = added.and_then(|()| self.count());
         if added.is_err() {
             self.rows -= 1;
             self.out.truncate(bytes);
             (self.columns, self.width) = (columns, width);
+            if self.kept.is_some() {
+                self.out.shrink_to_fit();
+                self.field = Vec::new();
+            }
         }
         added
     }
@@ -198,7 +231,9 @@ impl Encoder {
         }
         self.end_line();
         self.width = Some(names.len());
+        let memory = |name: &Vec<u8>| 2 * (size_of::<Vec<u8>>() + name.len());
         let columns = Rc::new(Columns {
+            bytes: names.iter().map(memory).sum(),
             names,
             places: OnceCell::new(),
         });

@@ -11,6 +11,7 @@ pub use partial::PartialCopy;
 
 use crate::config::DatabaseConfig;
 use crate::sqlite::error::words;
+use crate::sqlite::memory;
 use crate::sqlite::open::folder_of;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
@@ -93,7 +94,7 @@ fn open_source(path: &Path) -> Result<Connection, Error> {
     }
     // Reading needs to write too: the index of the log in shared memory.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    Connection::open_with_flags(path, flags)
+    memory::connect(path, flags)
         .and_then(|source| source.busy_timeout(LOCK_WAIT).map(|()| source))
         .map_err(|error| fault_of(path, &error))
 }
@@ -241,7 +242,7 @@ pub(crate) fn copy(
 fn open_target(path: &Path) -> Result<Connection, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let settings = "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-4096;";
-    let result = Connection::open_with_flags(path, flags).and_then(|target| {
+    let result = memory::connect(path, flags).and_then(|target| {
         target.execute_batch(settings)?;
         Ok(target)
     });
@@ -259,7 +260,7 @@ fn verify(path: &Path, counts: &[(String, u64)]) -> Result<(), Error> {
         | OpenFlags::SQLITE_OPEN_URI
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let read = || -> rusqlite::Result<(String, Vec<(String, u64)>)> {
-        let copy = Connection::open_with_flags(immutable(path), flags)?;
+        let copy = memory::connect(immutable(path), flags)?;
         let verdict = copy.query_row("PRAGMA integrity_check(1)", (), |row| row.get(0))?;
         Ok((verdict, count_rows(&copy)?))
     };

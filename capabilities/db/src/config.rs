@@ -38,6 +38,8 @@ pub static SECTION: Section = Section {
             "the longest that a read may run on a reader thread"),
         SettingKey::size("result_bytes_max", 1024..=(4 << 30) - 1, 64 * 1024 * 1024,
             "memory of the rows of one result"),
+        SettingKey::size("statement_bytes_max", 1024 * 1024..=(4 << 30) - 1, 64 * 1024 * 1024,
+            "memory that a statement takes beside its page cache and its result"),
         SettingKey::time("busy_millis_max", 0..=DAY_MILLIS, 5_000,
             "how long a write, or a migration, waits for another process that holds the lock"),
         SettingKey::time("transaction_millis_max", 1..=DAY_MILLIS, 2_000,
@@ -95,6 +97,8 @@ pub struct DatabaseConfig {
     pub statement_millis_max: u64,
     /// The most that the rows of one result may take in memory.
     pub result_bytes_max: usize,
+    /// The most memory that a statement takes beside its page cache and its result.
+    pub statement_bytes_max: u64,
     /// The longest time that a write waits while another process holds the lock.
     pub busy_millis_max: u64,
     /// The longest that a transaction of a function that waits may last.
@@ -219,6 +223,7 @@ impl DatabaseConfig {
             write_millis_max: settings.number("write_millis_max"),
             statement_millis_max: settings.number("statement_millis_max"),
             result_bytes_max: settings.number("result_bytes_max"),
+            statement_bytes_max: settings.number("statement_bytes_max"),
             busy_millis_max: settings.number("busy_millis_max"),
             transaction_millis_max: settings.number("transaction_millis_max"),
             reader_threads: settings.number("reader_threads"),

@@ -101,7 +101,7 @@ mod tests {
     use rusqlite::Connection;
 
     fn index() -> Connection {
-        let sqlite = Connection::open_in_memory().expect("opened");
+        let sqlite = crate::sqlite::memory::connect_in_memory().expect("opened");
         let sql = "CREATE VIRTUAL TABLE t USING fts5(a);
             INSERT INTO t VALUES ('tea and biscuits'), ('she said \"tea\"'), ('C++ AND NEAR(x)'), ('größe');";
         sqlite.execute_batch(sql).expect("made");

@@ -8,12 +8,14 @@ mod carried;
 mod files;
 mod hints;
 mod needed;
+mod own_names;
 mod postgres;
 mod split;
 
 use crate::config::DatabaseConfig;
 use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::error::{ErrorCode, words};
+use crate::sqlite::memory;
 use crate::sqlite::open::Role;
 use crate::sqlite::open::explain;
 use files::{File, SqlDialect, fault};
@@ -210,7 +212,7 @@ fn applied(config: &DatabaseConfig) -> Result<Vec<Applied>, Error> {
     }
     let read = || -> rusqlite::Result<Vec<Applied>> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let sqlite = rusqlite::Connection::open_with_flags(path, flags)?;
+        let sqlite = memory::connect(path, flags)?;
         sqlite.busy_timeout(Duration::from_millis(config.busy_millis_max))?;
         applied_in(&sqlite)
     };
@@ -376,6 +378,9 @@ fn statements(sqlite: &rusqlite::Connection, file: &File) -> Result<(), Error> {
     let mut statements = Statements::new(sqlite, &file.text);
     let mut count = 0;
     while let Some((start, mut statement)) = statements.next().map_err(placed)? {
+        if let Some(refusal) = own_names::refusal(&file.text[start..]) {
+            return Err(placed(split::SplitError::at(start, refusal)));
+        }
         let mut rows = statement.raw_query();
         loop {
             match rows.next() {

@@ -45,7 +45,7 @@ pub fn explain(config: &DatabaseConfig, sql: &str) -> Result<Vec<PlanStep>, Erro
         return steps_on_server(config, sql);
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let sqlite = Connection::open_with_flags(&config.path, flags);
+    let sqlite = crate::sqlite::memory::connect(&config.path, flags);
     let plan = sqlite.and_then(|sqlite| steps(&sqlite, sql));
     plan.map_err(|error| Error::script(crate::sqlite::error::words(&error)))
 }
@@ -295,7 +295,7 @@ mod tests {
     use super::*;
 
     fn plan(sql: &str) -> String {
-        let sqlite = Connection::open_in_memory().expect("memory");
+        let sqlite = crate::sqlite::memory::connect_in_memory().expect("memory");
         let made = sqlite.execute_batch(
             "CREATE TABLE a(id INTEGER PRIMARY KEY, name, age); CREATE INDEX a_name ON a(name);
              CREATE TABLE b(x, y); CREATE VIRTUAL TABLE f USING fts5(t);",

@@ -2,6 +2,7 @@
 
 use crate::config::DatabaseConfig;
 use crate::sqlite::error::words;
+use crate::sqlite::memory;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
 use sampan_host::{Error, ErrorKind};
@@ -31,10 +32,10 @@ impl RestorePoint {
         let path = config.path.clone();
         let connect = || -> rusqlite::Result<(Connection, Connection, i64)> {
             let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-            let live = Connection::open_with_flags(&path, flags)?;
+            let live = memory::connect(&path, flags)?;
             live.busy_timeout(LOCK_WAIT)?;
             live.execute_batch("PRAGMA synchronous=OFF")?;
-            let mut copy = Connection::open_in_memory()?;
+            let mut copy = memory::connect_in_memory()?;
             copy_all(&live, &mut copy)?;
             let version = data_version(&live)?;
             Ok((copy, live, version))
@@ -99,7 +100,7 @@ mod tests {
     fn what_others_wrote_is_gone_and_their_statements_go_on() {
         let folder = crate::test_folder::TestFolder::new();
         let config = DatabaseConfig::new(folder.path("data.db"));
-        let other = Connection::open(&config.path).expect("opened");
+        let other = crate::sqlite::memory::connect_for_test(&config.path).expect("opened");
         let schema = "PRAGMA journal_mode=WAL; CREATE TABLE t (a); INSERT INTO t VALUES (1)";
         other.execute_batch(schema).expect("made");
         let mut count = other.prepare("SELECT count(*) FROM t").expect("prepared");

@@ -15,6 +15,9 @@ struct UsedTransactions(RefCell<Vec<(Outbox, Fate)>>);
 pub(crate) const SECOND: &str = "db.transaction: a transaction is open here already: use its tx, \
      or begin the next one after it; around functions that wait at the same time, begin one for all of them";
 
+/// The error of a statement in a transaction that has ended.
+pub(crate) const OVER: &str = "this Transaction is over";
+
 /// The error of a request that writes outside of its transaction.
 pub(crate) const OUTSIDE: &str = "a transaction is open here: use tx, which its function was given, \
      instead of db; around functions that wait at the same time, begin one for all of them";

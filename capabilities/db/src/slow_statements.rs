@@ -18,6 +18,8 @@ const KEPT_MAX: usize = 100;
 const TOLD_MAX: usize = 20;
 /// The most bytes of a text that are kept.
 const TEXT_BYTES_MAX: usize = 200;
+/// The most bytes of a statement that is kept as the script wrote it.
+const SQL_BYTES_MAX: usize = 1000;
 
 /// The statements of a process that took long.
 #[derive(Default)]
@@ -25,11 +27,21 @@ pub(crate) struct SlowStatements(Mutex<Vec<SlowStatement>>);
 
 /// The executions of one statement that took long.
 struct SlowStatement {
+    /// A statement of this text as the script wrote it, by which the text is found quickly. None where it is long.
+    sql: Option<String>,
     /// The text, as [`shown`] gives it.
     text: String,
     count: u64,
     total: Duration,
     longest: Duration,
+}
+
+impl SlowStatement {
+    fn add(&mut self, time: Duration) {
+        self.count += 1;
+        self.total = self.total.saturating_add(time);
+        self.longest = self.longest.max(time);
+    }
 }
 
 impl SlowStatements {
@@ -43,19 +55,26 @@ impl SlowStatements {
 
     #[cold]
     fn add(&self, sql: &str, time: Duration) {
+        let is_short = sql.len() <= SQL_BYTES_MAX;
+        let mut kept = self.lock();
+        if let Some(known) = kept
+            .iter_mut()
+            .find(|known| known.sql.as_deref() == Some(sql))
+        {
+            return known.add(time);
+        }
+        drop(kept);
         let text = shown(sql);
         let mut kept = self.lock();
         if let Some(known) = kept.iter_mut().find(|known| known.text == text) {
-            known.count += 1;
-            known.total = known.total.saturating_add(time);
-            known.longest = known.longest.max(time);
-            return;
+            return known.add(time);
         }
         if kept.len() >= KEPT_MAX {
             let least = (0..kept.len()).min_by_key(|at| kept[*at].total);
             kept.swap_remove(least.unwrap_or(0));
         }
         kept.push(SlowStatement {
+            sql: is_short.then(|| sql.to_owned()),
             text,
             count: 1,
             total: time,

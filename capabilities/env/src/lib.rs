@@ -8,12 +8,16 @@ use sampan_host::settings::{AllSettings, Section};
 use sampan_host::{
     Args, Capability, Context, Error, FunctionKind, Module, Type, Value, param, row,
 };
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The prefix of variables that stand for keys of the configuration.
 const PREFIX: &str = "SAMPAN_";
 /// The ending, in small letters, of variables that name a file with the value.
 const FILE_SUFFIX: &str = "_file";
+
+/// The largest number of names that are noted.
+const MISSED_MAX: usize = 100;
 
 /// The `env` table.
 pub static MODULE: Module = Module {
@@ -83,6 +87,25 @@ impl Variables {
     }
 }
 
+/// The names of the variables that scripts have asked for and that are not there. `app` puts it into the context where
+/// it wants to know.
+#[derive(Clone, Debug, Default)]
+pub struct MissedVariables(Arc<Mutex<BTreeSet<String>>>);
+
+impl MissedVariables {
+    /// Returns the names, sorted.
+    pub fn names(&self) -> Vec<String> {
+        self.all().iter().cloned().collect()
+    }
+
+    fn all(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        let Self(names) = self;
+        names
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
 fn get(context: &Context, mut args: Args) -> Result<Value, Error> {
     let name = args.text(0);
     // The standard library takes such names for what they are: names that no variable can have.
@@ -94,7 +117,14 @@ fn get(context: &Context, mut args: Args) -> Result<Value, Error> {
         return Ok(Value::Null);
     }
     let variables = context.get::<Variables>().unwrap_or_default();
-    Ok(variables.get(&name).map_or(Value::Null, Value::Text))
+    let value = variables.get(&name);
+    if value.is_none()
+        && let Some(missed) = context.get::<MissedVariables>()
+        && missed.all().len() < MISSED_MAX
+    {
+        missed.all().insert(name);
+    }
+    Ok(value.map_or(Value::Null, Value::Text))
 }
 
 #[cfg(test)]

@@ -14,14 +14,15 @@ pub static MODULE: Module = Module {
     name: "files",
     doc: "Files in the project's storage folder, and those of the project itself to read.",
     functions: &[
-        row!("read"(PATH, READING_OPTIONS) -> Type::Bytes,
+        row!("read"(PATH, READING_OPTIONS) -> Type::TextOrBytes,
             FunctionKind::Prompt {
                 body: read,
                 later: read_async,
                 awaited: Some("read_async"),
             },
             "The text of a file, of at most 256 KiB unless the script can wait in the middle of a call."),
-        row!("read_async"(PATH, READING_OPTIONS) -> Type::Bytes, FunctionKind::Async(read_async),
+        row!("read_async"(PATH, READING_OPTIONS) -> Type::TextOrBytes,
+            FunctionKind::Async(read_async),
             "The text of a file of any size that fits into memory."),
         row!("bytes"(PATH, READING_OPTIONS) -> Type::Bytes, FunctionKind::Async(bytes),
             "The bytes of a file, as `read_async` gives the text."),

@@ -1,5 +1,6 @@
 //! The capability: the folders of files, which all workers share.
 
+use crate::limits::OPEN_FILES_MAX;
 use crate::settings::check;
 use crate::{Durability, FORMS, FilesConfig, MODULE, SECTION, SPOOLED_FILES_MAX, Storage};
 use sampan_host::capability::{
@@ -16,7 +17,7 @@ pub static CAPABILITY: Capability = Capability {
     name: "files",
     modules: &[&MODULE],
     sections: &[&SECTION, &FORMS],
-    open_files_max: SPOOLED_FILES_MAX as u64,
+    open_files_max: (SPOOLED_FILES_MAX + OPEN_FILES_MAX) as u64,
     configure: |settings| settings.resolve(&SECTION, |files| check(files, settings.root)),
     folders: |settings| {
         vec![WrittenFolder {

@@ -5,6 +5,7 @@
 
 mod api;
 mod capability;
+mod held_open;
 mod limits;
 mod lines;
 mod packed;

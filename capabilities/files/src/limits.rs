@@ -1,5 +1,6 @@
 //! The limits of files and forms.
 
+use rustix::process::{Resource, getrlimit};
 use std::time::Duration;
 
 /// The largest file that is read in place, in bytes: more would keep the worker's other requests waiting.
@@ -23,6 +24,20 @@ pub(crate) const FORM_MEMORY_BYTES_MAX: usize = 1024 * 1024;
 
 /// The number of files of forms that are on the disk at a time, in all workers: each is open.
 pub const SPOOLED_FILES_MAX: usize = 1_000;
+/// The number of files that scripts hold open at a time, in all workers.
+pub(crate) const OPEN_FILES_MAX: usize = 1_000;
+/// The number of those that one request holds open.
+pub(crate) const OPEN_FILES_PER_REQUEST_MAX: usize = 100;
+/// One of so many of the process's descriptors is the most that either of the two kinds takes: a quarter together, as
+/// the server reserves them (`capability.rs`).
+const DESCRIPTORS_SHARE: u64 = 8;
+
+/// Returns `files_max`, or fewer where the system allows the process few descriptors.
+pub(crate) fn share_of_descriptors(files_max: usize) -> usize {
+    let allowed = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let share = usize::try_from(allowed / DESCRIPTORS_SHARE).unwrap_or(files_max);
+    share.clamp(1, files_max)
+}
 
 /// `[forms]`: what a form with files may have.
 #[derive(Clone, Debug)]

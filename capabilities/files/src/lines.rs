@@ -1,5 +1,6 @@
 //! `files.lines`: a function of the script for each line.
 
+use crate::held_open::CountedFile;
 use crate::limits::{LINE_BYTES_MAX, PIECE_BYTES, TURN_MAX};
 use crate::pool;
 use crate::storage::fault;
@@ -13,8 +14,9 @@ pub(crate) fn lines(context: &Context, mut args: Args) -> LocalFuture<Result<Val
     let (storage, path, root) = (storage(context), args.text(0), root(args.take(2)));
     let missing = || Error::new(ErrorKind::Internal, "no function");
     let function = args.function(1).ok_or_else(missing);
+    let held = CountedFile::new(context);
     Box::pin(async move {
-        let (storage, root) = (storage?, root?);
+        let (storage, root, _held) = (storage?, root?, held?);
         let mut calls = Calls::new(function?, &path);
         let opened = path.clone();
         let mut file = pool::run(move || Ok(storage.open_file(root, &opened)?.0)).await?;

@@ -1,5 +1,6 @@
 //! Files that are read or written piece by piece.
 
+use crate::held_open::CountedFile;
 use crate::limits::PIECE_BYTES;
 use crate::storage::{Storage, fault};
 use crate::values::{root, storage};
@@ -8,7 +9,7 @@ use sampan_host::sources::FileReader;
 use sampan_host::{
     Args, Class, Context, Error, FunctionKind, Lifetime, LocalFuture, Type, Value, param, row,
 };
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::rc::Rc;
@@ -47,6 +48,8 @@ pub(crate) static FILE_WRITER: Class = Class {
 /// An open file. It is taken out while a call works on it.
 struct OpenFile<F> {
     file: RefCell<Option<F>>,
+    /// Counts the file until it is closed.
+    held: Cell<Option<CountedFile>>,
     path: String,
     storage: Arc<Storage>,
 }
@@ -60,13 +63,14 @@ impl<F> OpenFile<F> {
 
 pub(crate) fn open(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
     let (storage, path, root) = (storage(context), args.text(0), root(args.take(1)));
-    let objects = context.objects().clone();
+    let (objects, held) = (context.objects().clone(), CountedFile::new(context));
     Box::pin(async move {
-        let (storage, root) = (storage?, root?);
+        let (storage, root, held) = (storage?, root?, held?);
         let (own, opened) = (Arc::clone(&storage), path.clone());
         let file = pool::run(move || Ok(own.open_file(root, &opened)?.0)).await?;
         let file = OpenFile {
             file: RefCell::new(Some(file)),
+            held: Cell::new(Some(held)),
             path,
             storage,
         };
@@ -96,20 +100,24 @@ fn read(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
 
 fn close(context: &Context, args: Args) -> Result<Value, Error> {
     let (_, this) = args.object::<OpenFile<FileReader>>(context)?;
-    this.file.take();
+    // One that is being read stays open.
+    if this.file.take().is_some() {
+        this.held.take();
+    }
     Ok(Value::Null)
 }
 
 pub(crate) fn create(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
     let (storage, path) = (storage(context), args.text(0));
-    let objects = context.objects().clone();
+    let (objects, held) = (context.objects().clone(), CountedFile::new(context));
     Box::pin(async move {
-        let storage = storage?;
+        let (storage, held) = (storage?, held?);
         path::check(&path)?;
         let own = Arc::clone(&storage);
         let file = pool::run(move || own.unnamed()).await?;
         let file = OpenFile {
             file: RefCell::new(Some(file)),
+            held: Cell::new(Some(held)),
             path,
             storage,
         };
@@ -143,7 +151,8 @@ fn finish(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
             let length = file.metadata().map_err(|error| fault(&path, &error))?.len();
             storage.publish(&mut file, length, &path)
         })
-        .await?;
-        Ok(Value::Null)
+        .await
+        .inspect(|()| drop(this.held.take()))
+        .map(|()| Value::Null)
     })
 }

@@ -32,10 +32,11 @@ pub static MODULE: Module = Module {
     request_fields: &[
         row!("locale"() -> Type::Text, FunctionKind::Sync(locale),
             "The locale of the request: by `?lang=`, which a cookie remembers; by that cookie; by `Accept-Language`; \
-             else the app's own."),
+             else the app's own. One of the app's locales can be assigned, for the rest of the request."),
         row!("text_direction"() -> Type::Text, FunctionKind::Sync(text_direction),
             "In which direction that locale is written, for the attribute `dir`: `ltr` or `rtl`."),
     ],
+    request_setters: &[("locale", set_locale)],
     request_methods: &[
         row!("t"(KEY, VALUES) -> Type::Text, FunctionKind::Sync(text),
             "The text of a key in the locale of the request. Where that has none, it is the text of a more general \
@@ -79,16 +80,22 @@ fn map(value: Value) -> Vec<(String, Value)> {
     }
 }
 
+/// Returns the locale of this name, or the next more general one.
+fn named(i18n: &I18n, name: &str) -> Result<LocaleId, Error> {
+    i18n.named(name).ok_or_else(|| {
+        let shown: String = name.chars().take(100).collect();
+        let known: Vec<&str> = i18n.names().collect();
+        Error::script(format!(
+            "there is no locale {shown:?}; there are {}",
+            known.join(", ")
+        ))
+    })
+}
+
 fn text_in(context: &Context, mut args: Args) -> Result<Value, Error> {
     let (name, key, values) = (args.text(0), args.text(1), map(args.take(2)));
     let i18n = i18n(context)?;
-    let locale = i18n.named(&name).ok_or_else(|| {
-        let known: Vec<&str> = i18n.names().collect();
-        Error::script(format!(
-            "there is no locale {name:?}; there are {}",
-            known.join(", ")
-        ))
-    })?;
+    let locale = named(&i18n, &name)?;
     i18n.translate(locale, &key, &values).map(Value::Text)
 }
 
@@ -101,6 +108,22 @@ fn locales(context: &Context, _: Args) -> Result<Value, Error> {
 fn locale(context: &Context, args: Args) -> Result<Value, Error> {
     let (i18n, locale) = of_request(context, &args)?;
     Ok(i18n.name(locale).into())
+}
+
+fn set_locale(context: &Context, request: &dyn RequestView, value: Value) -> Result<(), Error> {
+    let i18n = i18n(context)?;
+    let locale = match value {
+        Value::Text(name) => named(&i18n, &name)
+            .map_err(|error| Error::script(format!("req.locale: {}", error.message())))?,
+        other => {
+            let found = other.type_name();
+            return Err(Error::script(format!(
+                "req.locale must be the name of a locale, not {found}"
+            )));
+        }
+    };
+    i18n.set_locale_of(request, locale);
+    Ok(())
 }
 
 fn text_direction(context: &Context, args: Args) -> Result<Value, Error> {

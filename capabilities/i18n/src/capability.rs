@@ -2,7 +2,7 @@
 
 use crate::{Catalogs, FOLDER, I18n, I18nSettings, MODULE, SECTION, api, pages};
 use sampan_host::capability::{
-    IsolateSetup, KnownTexts, ProcessSetup, ProjectCheck, ProjectWarning,
+    IsolateSetup, KnownTexts, ProcessSetup, ProjectCheck, ProjectSettings, ProjectWarning,
 };
 use sampan_host::log::{Level, Log};
 use sampan_host::names::hint;
@@ -26,7 +26,8 @@ pub static CAPABILITY: Capability = Capability {
     ..Capability::EMPTY
 };
 
-fn catalogs(sources: &dyn Sources, settings: &I18nSettings) -> Result<Catalogs, String> {
+fn catalogs(sources: &dyn Sources, settings: ProjectSettings<'_>) -> Result<Catalogs, String> {
+    let section = settings.of(&SECTION);
     let paths = sources.list(FOLDER).into_iter();
     let files: Vec<_> = paths
         .filter_map(|path| {
@@ -34,12 +35,15 @@ fn catalogs(sources: &dyn Sources, settings: &I18nSettings) -> Result<Catalogs, 
             Some((path, bytes))
         })
         .collect();
-    Catalogs::read(&files, settings)
+    let catalogs = Catalogs::read(&files, &I18nSettings::from_settings(&section));
+    catalogs.map_err(|fault| match fault.strip_prefix("[i18n] ") {
+        Some(fault) => section.tell(fault),
+        None => fault,
+    })
 }
 
 fn process(setup: &mut ProcessSetup<'_>) -> Result<(), String> {
-    let settings = I18nSettings::from_settings(&setup.settings.of(&SECTION));
-    let catalogs = catalogs(&*setup.sources, &settings)?;
+    let catalogs = catalogs(&*setup.sources, setup.settings)?;
     setup.shared.put(Arc::new(catalogs));
     Ok(())
 }
@@ -96,7 +100,7 @@ fn check(check: &mut ProjectCheck<'_>) {
         return;
     }
     let settings = I18nSettings::from_settings(&check.settings.of(&SECTION));
-    let catalogs = match catalogs(&*check.sources, &settings) {
+    let catalogs = match catalogs(&*check.sources, check.settings) {
         Ok(catalogs) => catalogs,
         Err(fault) => return check.faults.push(fault),
     };

@@ -109,6 +109,15 @@ impl I18n {
         locale
     }
 
+    /// Sets the locale of a request for what comes after. `?lang=` is remembered all the same.
+    pub(crate) fn set_locale_of(&self, request: &dyn RequestView, locale: LocaleId) {
+        if self.locale_of(request) == locale {
+            return;
+        }
+        request.store().put(Chosen(locale));
+        let _ = request.default_header("Content-Language", self.name(locale).as_bytes());
+    }
+
     fn choose(&self, request: &dyn RequestView) -> LocaleId {
         let query = request.query().unwrap_or_default();
         let asked = match query.contains(CHOICE) {

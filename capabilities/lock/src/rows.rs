@@ -3,11 +3,13 @@
 use crate::capability;
 use crate::limits::{NAME_BYTES_MAX, TIMEOUT_SECONDS, TIMEOUT_SECONDS_MAX};
 use crate::server::ServerLock;
+use sampan_host::request::HeldToEnd;
 use sampan_host::{
-    Args, Class, Context, Effects, Error, ErrorKind, FunctionKind, Lifetime, LocalFuture, Module,
-    Type, Value, param, refusals, row,
+    Args, Class, Context, CurrentRun, Effects, Error, ErrorKind, FunctionKind, Lifetime,
+    LocalFuture, Module, RequestView, Type, Value, param, refusals, row,
 };
 use std::cell::Cell;
+use std::rc::{Rc, Weak};
 use std::time::{Duration, Instant};
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::timeout;
@@ -28,9 +30,9 @@ pub(crate) static MODULE: Module = Module {
             },
             "Calls the function, which may wait, while no other handler of the process has the lock, on any worker; on \
              PostgreSQL no handler of any process. It returns what the function returns. The lock is free again when \
-             the function has ended or failed, or its request was given up, and what it wrote is on disk. Where the \
-             lock is not free in time, it is an error with the `code` `lock_timeout` that answers 503. A handler must \
-             not ask for a lock that it has.")],
+             the function has ended or failed, and what it wrote is on disk; if its request was given up, when the \
+             cleanup has ended. Where the lock is not free in time, it is an error with the `code` `lock_timeout` that \
+             answers 503. A handler must not ask for a lock that it has.")],
     classes: &[&HELD],
     ..Module::EMPTY
 };
@@ -45,10 +47,26 @@ static HELD: Class = Class {
     is_keyed: false,
 };
 
-/// A lock until its function has ended, or its request is given up.
+/// A lock until its function has ended.
 struct Held {
     guard: Cell<Option<Guard>>,
     effects: Effects,
+    /// The request whose script has it; `None` for other runs.
+    request: Option<LockedRequest>,
+}
+
+/// A request whose script has a lock.
+struct LockedRequest {
+    view: Rc<dyn RequestView>,
+    run: Rc<CurrentRun>,
+}
+
+/// A lock whose request was given up before its function has ended. It is held until the cleanup has ended.
+struct HeldByCleanup {
+    /// Gives the lock back when it is dropped, after the writes of the request are refused.
+    _held: Held,
+    view: Weak<dyn RequestView>,
+    run: Rc<CurrentRun>,
 }
 
 /// The parts of a lock.
@@ -88,13 +106,44 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.release();
+        let request = self.request.take().filter(|one| !one.view.is_over());
+        let Some(LockedRequest { view, run }) = request else {
+            return self.release();
+        };
+        if let Some(guard) = self.guard.take() {
+            let held = HeldByCleanup {
+                _held: Self {
+                    guard: Cell::new(Some(guard)),
+                    effects: self.effects.clone(),
+                    request: None,
+                },
+                view: Rc::downgrade(&view),
+                run,
+            };
+            HeldToEnd::hold(&*view, held);
+        }
+    }
+}
+
+impl Drop for HeldByCleanup {
+    /// In JavaScript the function may go on behind the cleanup too: it writes nothing without the lock.
+    fn drop(&mut self) {
+        if let Some(view) = self.view.upgrade() {
+            self.run.refuse_writes(&*view);
+        }
     }
 }
 
 fn enter(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
     let locks = capability::of(context);
     let objects = context.objects().clone();
+    let run = context.get::<CurrentRun>();
+    let request = run.and_then(|run| {
+        Some(LockedRequest {
+            view: run.request()?,
+            run,
+        })
+    });
     let (name, seconds) = (args.text(0), seconds(args.take(1)));
     Box::pin(async move {
         let seconds = seconds?;
@@ -123,6 +172,7 @@ fn enter(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>>
         let held = Held {
             guard: Cell::new(Some(Guard { here, server })),
             effects: locks.effects.clone(),
+            request,
         };
         Ok(Value::Object(objects.add(&HELD, held)))
     })

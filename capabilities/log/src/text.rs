@@ -10,6 +10,7 @@ use crate::time;
 use sampan_host::Value;
 use sampan_host::log::{Entry, Level};
 use sampan_host::trace::TraceIds;
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -86,7 +87,11 @@ pub(crate) fn write(
     let message_end = out.len() + message_max;
     let mut lines = text.map(|text| text.trim_end_matches(['\r', '\n']).lines());
     match &mut lines {
-        Some(lines) => escaped(out, lines.next().unwrap_or_default(), message_max),
+        Some(lines) => escaped(
+            out,
+            &untabbed(lines.next().unwrap_or_default()),
+            message_max,
+        ),
         None => json::value(out, &entry.message, message_max.saturating_sub(FRAME_BYTES)),
     }
     let message_left = message_end.saturating_sub(out.len());
@@ -132,7 +137,7 @@ fn indented<'a>(out: &mut String, lines: impl Iterator<Item = &'a str>, bytes_ma
             break;
         }
         out.push_str("    ");
-        escaped(out, &line.replace('\t', "    "), left - MARKS_BYTES);
+        escaped(out, &untabbed(line), left - MARKS_BYTES);
         out.push('\n');
     }
 }
@@ -157,6 +162,14 @@ pub(crate) fn is_one_word(text: &str) -> bool {
         && text
             .chars()
             .all(|c| !c.is_whitespace() && !json::is_hidden(c) && c != '"' && c != '=')
+}
+
+/// Returns a line with blanks in the place of its tabs, by which Lua's `print` separates values.
+fn untabbed(line: &str) -> Cow<'_, str> {
+    match line.contains('\t') {
+        true => line.replace('\t', "    ").into(),
+        false => line.into(),
+    }
 }
 
 /// The beginning of a text, in at most `bytes_max` bytes and a mark.
@@ -212,6 +225,7 @@ mod tests {
             line(&Entry::text("a\rb\u{1b}[2J\u{2028}\u{202e}"), 1024),
             "a\\rb\\u{1b}[2J\\u{2028}\\u{202e}\n"
         );
+        assert_eq!(line(&Entry::text("a\tb"), 1024), "a    b\n");
         let list = Value::List(vec![1.into(), "x\n".into()]);
         assert_eq!(line(&Entry::value(&list), 1024), "[1,\"x\\n\"]\n");
         let bytes = Value::Bytes(vec![0xff, b'\n', b'a']);

@@ -213,7 +213,7 @@ fn files(reader: &dyn Reader, what: &str, value: Handle) -> Result<Vec<MailFile>
     let mut files = Vec::with_capacity(count);
     for at in 0..count {
         let file = reader.item(value, at)?;
-        let place = format!("{what}[{}]", at + 1);
+        let place = format!("file {} of {what}", at + 1);
         files.push(one_file(reader, &place, file)?);
     }
     Ok(files)
@@ -229,8 +229,8 @@ fn pictures(reader: &dyn Reader, value: Handle) -> Result<Vec<MailFile>, Error> 
     for (at, MailFile { name, .. }) in pictures.iter().enumerate() {
         if name.contains(is_refused) {
             return Err(Error::script(format!(
-                "inline[{}].name is {name:?}: it must not have blanks, <, > or \", because the HTML shows the picture \
-                 as cid: and its name, such as cid:logo.png",
+                "the name of file {} of inline is {name:?}: it must not have blanks, <, > or \", because the HTML \
+                 shows the picture as cid: and its name, such as cid:logo.png",
                 at + 1
             )));
         }
@@ -249,15 +249,19 @@ fn one_file(reader: &dyn Reader, place: &str, file: Handle) -> Result<MailFile, 
         let member = snake_case(&reader.text(key).unwrap_or_default());
         let value = reader.value(file, key)?;
         match member.as_str() {
-            "name" => name = Some(line(reader, &format!("{place}.name"), value)?),
+            "name" => name = Some(line(reader, &format!("the name of {place}"), value)?),
             "content_type" => {
-                content_type = Some(line(reader, &format!("{place}.content_type"), value)?);
+                content_type = Some(line(
+                    reader,
+                    &format!("the content type of {place}"),
+                    value,
+                )?);
             }
             "content" => match reader.kind(value) {
                 Kind::Text | Kind::Bytes => content = reader.with_bytes(value, <[u8]>::to_vec),
                 _ => {
                     return Err(Error::script(format!(
-                        "{place}.content must be text or bytes"
+                        "the content of {place} must be text or bytes"
                     )));
                 }
             },

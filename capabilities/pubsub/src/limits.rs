@@ -13,9 +13,16 @@ pub(crate) const INBOX_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// The most bytes of messages of a worker that wait for commits.
 pub(crate) const HELD_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// The number of receivers that get a message before other tasks of the worker have their turn.
-pub(crate) const RECEIVERS_AT_ONCE: usize = 512;
+pub(crate) const RECEIVERS_AT_ONCE: usize = 128;
+/// The number of messages that blocked receivers get together before other tasks of the worker have their turn, if
+/// these are more than [`RECEIVERS_AT_ONCE`].
+pub(crate) const PUSHES_AT_ONCE: usize = 512;
 /// The number of messages that one turn of a worker delivers.
 pub(crate) const MESSAGES_AT_ONCE: usize = 128;
+/// The most runs of messages that receivers get before blocked ones have got the first of these.
+pub(crate) const AHEAD_RUNS_MAX: usize = 16;
+/// The most bytes of messages that a receiver gets before others do, unless one message is larger.
+pub(crate) const RUN_BYTES_MAX: usize = 128 * 1024;
 /// The most messages that wait for a function of the script.
 pub(crate) const FUNCTION_MESSAGES_MAX: usize = 10_000;
 /// The most bytes of messages that wait for a function of the script.

@@ -1,19 +1,16 @@
 //! The topics of one worker: who receives what here.
 
-use crate::hub::inbox::{Delivery, Inbox};
+use crate::hub::inbox::{Arrivals, Inbox};
 use crate::hub::members::Member;
 use crate::hub::{Hub, WorkerKey};
-use crate::limits::{
-    MEMBER_BYTES_MAX, MESSAGES_AT_ONCE, RECEIVERS_AT_ONCE, SHOWN_BYTES_MAX, TOPIC_BYTES_MAX,
-};
+use crate::limits::{MEMBER_BYTES_MAX, MESSAGES_AT_ONCE, SHOWN_BYTES_MAX, TOPIC_BYTES_MAX};
 use crate::publishing::Surroundings;
+use crate::receivers::{Receivers, Subscriber};
 use sampan_host::carrier::Publication;
 use sampan_host::topics::{Joining, Membership, Missed, Payload, Receiver, Subscription, Topics};
 use sampan_host::{Error, RequestView, Value, Verdict};
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::{BTreeMap, HashMap};
-use std::ops::Bound;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use tokio::task::{JoinHandle, spawn_local};
 
@@ -26,23 +23,10 @@ pub(crate) struct WorkerTopics {
     place: usize,
     /// Made when the worker begins to serve, or with its first receiver.
     inbox: OnceCell<(WorkerKey, Arc<Inbox>)>,
-    receivers: RefCell<HashMap<Arc<str>, TopicReceivers>>,
+    receivers: Receivers,
     next: Cell<u64>,
     /// Delivers what arrives in the inbox.
     task: RefCell<Option<JoinHandle<()>>>,
-}
-
-/// The receivers of a topic, in the order in which they came.
-type TopicReceivers = BTreeMap<u64, Subscriber>;
-
-/// A receiver and its place in the order of messages.
-#[derive(Clone)]
-struct Subscriber {
-    receiver: Rc<dyn Receiver>,
-    /// The number of the last message before its subscription.
-    since: u64,
-    /// True for functions that one worker runs for all.
-    is_once: bool,
 }
 
 /// Checks the name of a topic.
@@ -100,7 +84,7 @@ impl WorkerTopics {
             held_bytes: Rc::default(),
             place,
             inbox: OnceCell::new(),
-            receivers: RefCell::default(),
+            receivers: Receivers::default(),
             next: Cell::new(0),
             task: RefCell::default(),
         })
@@ -118,66 +102,10 @@ impl WorkerTopics {
         let (key, inbox) = self.inbox.get_or_init(|| self.hub.add_worker(self.place));
         if self.task.borrow().is_none() {
             let (worker, inbox) = (Rc::downgrade(self), Arc::clone(inbox));
-            let task = spawn_local(async move {
-                loop {
-                    inbox.arrived().await;
-                    let waiting = inbox.take();
-                    for (at, delivery) in waiting.messages.into_iter().enumerate() {
-                        if at % MESSAGES_AT_ONCE == MESSAGES_AT_ONCE - 1 {
-                            tokio::task::yield_now().await;
-                        }
-                        let Some(worker) = worker.upgrade() else {
-                            return;
-                        };
-                        worker.deliver(&delivery).await;
-                    }
-                    for topic in waiting.missed {
-                        let Some(worker) = worker.upgrade() else {
-                            return;
-                        };
-                        worker.each(&topic, |one| one.receiver.missed(&topic)).await;
-                    }
-                }
-            });
+            let task = spawn_local(deliver_all(worker, inbox));
             self.task.replace(Some(task));
         }
         *key
-    }
-
-    async fn deliver(&self, delivery: &Delivery) {
-        let message = &delivery.message;
-        let see = |one: &Subscriber| {
-            if one.since < message.id.number && (delivery.runs_once || !one.is_once) {
-                one.receiver.deliver(message);
-            }
-        };
-        self.each(&message.topic, see).await;
-    }
-
-    /// Shows each receiver of a topic. Others of the worker's tasks have their turn between many.
-    async fn each(&self, topic: &str, see: impl Fn(&Subscriber)) {
-        let mut next = Bound::Unbounded;
-        loop {
-            let some: Vec<(u64, Subscriber)> = {
-                let receivers = self.receivers.borrow();
-                let Some(of_topic) = receivers.get(topic) else {
-                    return;
-                };
-                let range = of_topic.range((next, Bound::Unbounded));
-                let some = range.take(RECEIVERS_AT_ONCE);
-                some.map(|(number, one)| (*number, one.clone())).collect()
-            };
-            for (_, one) in &some {
-                see(one);
-            }
-            match some.last() {
-                Some((number, _)) if some.len() == RECEIVERS_AT_ONCE => {
-                    next = Bound::Excluded(*number);
-                    tokio::task::yield_now().await;
-                }
-                _ => return,
-            }
-        }
     }
 
     /// Adds a receiver. `begin` tells the hub, and returns the number of the last message so far. Returns the number of
@@ -193,7 +121,7 @@ impl WorkerTopics {
         let key = self.key();
         let number = self.next.get();
         self.next.set(number + 1);
-        let mut receivers = self.receivers.borrow_mut();
+        let mut receivers = self.receivers.0.borrow_mut();
         let topic = match receivers.get_key_value(topic) {
             Some((known, _)) => Arc::clone(known),
             None => topic.into(),
@@ -221,20 +149,20 @@ impl WorkerTopics {
 
     /// Puts a receiver in the place of the one with a number: it gets the messages that this one has not got yet.
     pub(crate) fn replace(&self, topic: &str, number: u64, receiver: Rc<dyn Receiver>) {
-        let mut receivers = self.receivers.borrow_mut();
+        let mut receivers = self.receivers.0.borrow_mut();
         let of_topic = receivers.get_mut(topic);
-        if let Some(subscriber) = of_topic.and_then(|of_topic| of_topic.get_mut(&number)) {
+        if let Some(subscriber) = of_topic.and_then(|of_topic| of_topic.get_mut(number)) {
             subscriber.receiver = receiver;
         }
     }
 
     fn remove(&self, key: WorkerKey, topic: &str, number: u64) {
         let (removed, is_last) = {
-            let mut receivers = self.receivers.borrow_mut();
+            let mut receivers = self.receivers.0.borrow_mut();
             let Some(of_topic) = receivers.get_mut(topic) else {
                 return;
             };
-            let removed = of_topic.remove(&number);
+            let removed = of_topic.remove(number);
             let is_last = of_topic.is_empty();
             if is_last {
                 receivers.remove(topic);
@@ -257,6 +185,36 @@ impl WorkerTopics {
         is_once: bool,
     ) -> Result<(u64, Subscription), Error> {
         self.add(topic, receiver, is_once, Hub::add_interest)
+    }
+}
+
+/// Delivers what arrives in the inbox of a worker, as long as that is there.
+async fn deliver_all(worker: Weak<WorkerTopics>, inbox: Arc<Inbox>) {
+    let mut arrivals = Arrivals::new(inbox);
+    loop {
+        arrivals.wait().await;
+        let mut in_turn = 0;
+        loop {
+            let run = arrivals.next_run(None);
+            if run.is_empty() {
+                break;
+            }
+            if in_turn + run.len() > MESSAGES_AT_ONCE {
+                tokio::task::yield_now().await;
+                in_turn = 0;
+            }
+            in_turn += run.len();
+            let Some(worker) = worker.upgrade() else {
+                return;
+            };
+            worker.receivers.deliver(run, &mut arrivals).await;
+        }
+        for topic in arrivals.missed() {
+            let Some(worker) = worker.upgrade() else {
+                return;
+            };
+            worker.receivers.miss(&topic).await;
+        }
     }
 }
 
@@ -371,6 +329,9 @@ impl Topics for TopicsHandle {
     }
 
     fn has_receivers(&self) -> bool {
-        !self.0.receivers.borrow().is_empty()
+        !self.0.receivers.0.borrow().is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests;

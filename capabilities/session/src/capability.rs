@@ -88,8 +88,9 @@ fn isolate(setup: &IsolateSetup<'_>) -> Result<(), Error> {
         }
         SessionPlace::Cookie => {
             let sealer = sealer::of(context).map_err(|error| {
-                let text = format!("[session] store = \"cookie\": {error}");
-                Error::new(ErrorKind::Load, text)
+                let settings = setup.settings.of(&SECTION);
+                let text = format!("store = \"cookie\": {error}");
+                Error::new(ErrorKind::Load, settings.tell(&text))
             })?;
             Sessions::in_cookie(config, sealer)
         }

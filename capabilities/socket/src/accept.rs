@@ -62,6 +62,11 @@ pub(crate) fn upgrade(context: &Context, mut args: Args) -> Result<Value, Error>
     let function = args.function(1);
     let function = function.ok_or_else(|| Error::script("upgrade_ws: no function"))?;
     let request = args.request();
+    if request.store().get::<AcceptedSocket>().is_some() {
+        let text =
+            "upgrade: the request has a socket already: return the response of the first call";
+        return Err(Error::script(text));
+    }
     let offer = Offer {
         pattern: &"".into(),
         settings: &Rc::new(options.settings),

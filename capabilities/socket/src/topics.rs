@@ -8,6 +8,7 @@ use sampan_host::memberships;
 use sampan_host::sockets::{Payload, Socket, SocketMessage};
 use sampan_host::topics::{Message, MessageKind, Receiver, Subscription, Topics, Wire};
 use sampan_host::{Args, Context, Error, ErrorKind, Value, refusals};
+use std::cell::Cell;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ const TRY_AGAIN_LATER: u16 = 1013;
 /// A socket's interest in a topic, kept with the socket.
 struct SocketSubscription {
     topic: String,
+    receiver: Rc<SocketReceiver>,
     _subscription: Subscription,
 }
 
@@ -24,7 +26,7 @@ struct SocketSubscription {
 struct SocketReceiver {
     socket: Weak<Socket>,
     /// True if its client hears of members too.
-    presence: bool,
+    presence: Cell<bool>,
 }
 
 /// Makes the text that tells of a member.
@@ -45,7 +47,7 @@ impl Receiver for SocketReceiver {
             return;
         };
         let is_published = message.kind == MessageKind::Published;
-        if !is_published && !self.presence {
+        if !is_published && !self.presence.get() {
             return;
         }
         let bytes = message.wire(Wire::Frame, |message| match is_published {
@@ -64,6 +66,11 @@ impl Receiver for SocketReceiver {
         if let Some(socket) = self.socket.upgrade() {
             socket.close(TRY_AGAIN_LATER, "messages were lost: connect again");
         }
+    }
+
+    fn is_blocked(&self) -> bool {
+        let socket = self.socket.upgrade();
+        socket.is_some_and(|socket| socket.is_blocked())
     }
 }
 
@@ -93,19 +100,28 @@ pub(crate) fn subscribe(context: &Context, mut args: Args) -> Result<Value, Erro
     let topic = args.text(0);
     let presence = presence_of(args.take(1))?;
     let topics = topics_of(context)?;
-    let is_known = socket.detach(|one: &SocketSubscription| one.topic == topic);
-    if !is_known && socket.attached::<SocketSubscription>() >= SUBSCRIPTIONS_MAX {
+    // A receiver that is there already stays: messages may be on their way to it.
+    let known = socket.find_attached(|one: &SocketSubscription| {
+        let receiver = || Rc::clone(&one.receiver);
+        (one.topic == topic).then(receiver)
+    });
+    if let Some(receiver) = known {
+        receiver.presence.set(presence);
+        return Ok(Value::Null);
+    }
+    if socket.attached::<SocketSubscription>() >= SUBSCRIPTIONS_MAX {
         return Err(Error::script(format!(
             "a socket subscribes to at most {SUBSCRIPTIONS_MAX} topics"
         )));
     }
     let receiver = Rc::new(SocketReceiver {
         socket: Rc::downgrade(&socket),
-        presence,
+        presence: Cell::new(presence),
     });
-    let subscription = topics.subscribe(&topic, receiver)?;
+    let subscription = topics.subscribe(&topic, Rc::clone(&receiver) as _)?;
     socket.attach(SocketSubscription {
         topic,
+        receiver,
         _subscription: subscription,
     });
     Ok(Value::Null)

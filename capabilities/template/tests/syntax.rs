@@ -261,6 +261,18 @@ fn names_that_do_not_exist_have_a_hint() {
         ),
         ("{{ a|f(*b) }}", "1:6: unknown filter: there is no filter f"),
         (
+            "{{ a|date('Y') }}",
+            "1:6: unknown filter: there is no filter date; did you mean \"format_date\"?",
+        ),
+        (
+            "{{ a|saef }}",
+            "1:6: unknown filter: there is no filter saef",
+        ),
+        (
+            "{{ m(1) }}",
+            "1:4: unknown function: there is no function m",
+        ),
+        (
             "{{ a is not evn }}",
             "1:13: unknown test: there is no test evn; did you mean \"even\"?",
         ),

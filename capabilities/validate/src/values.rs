@@ -6,10 +6,9 @@ use crate::limits::PATTERN_TEXT_BYTES_MAX;
 use crate::schema::{DateBound, DateRange, Length, TextForm};
 use crate::texts::Message;
 use regex_lite::Regex;
-use sampan_host::reader::{Kind, Name};
+use sampan_host::reader::Kind;
 use sampan_host::{Error, Handle, Reader, Value};
 use std::cmp::Ordering;
-use std::sync::LazyLock;
 
 /// A valid value, or the reason why it is not valid.
 pub(crate) type Checked<T> = Result<T, Message>;
@@ -195,15 +194,8 @@ pub(crate) fn is_among(value: &Value, choices: &[Value]) -> bool {
 /// # Errors
 /// A table of Lua that has values under other keys too, which would be lost.
 pub(crate) fn list_len(reader: &dyn Reader, list: Handle) -> Result<usize, Error> {
-    /// The member that lists of JavaScript have. What else they have is left out, as JSON does.
-    static LENGTH: LazyLock<Name> = LazyLock::new(|| Name::new("length"));
     let count = reader.len(list)?;
-    let mark = reader.mark();
-    let length = reader.member(list, *LENGTH)?;
-    let is_table = reader.kind(length) == Kind::Nothing;
-    let is_mixed = is_table && reader.keys(list)?.len() != count;
-    reader.release(mark);
-    match is_mixed {
+    match reader.has_other_keys(list) {
         true => Err(Error::script(
             "a list has values under other keys than 1, 2, 3 and so on, which would be lost",
         )),

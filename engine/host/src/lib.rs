@@ -37,7 +37,9 @@ pub use run::{
     background, call_site, current_run, isolation, limits, low_priority, outbox, samples, stopper,
     watch,
 };
-pub use tables::{Args, Prompt, ends, javascript, module, names, objects, reader, refusals, words};
+pub use tables::{
+    Args, HeldArgs, Prompt, ends, javascript, module, names, objects, reader, refusals, words,
+};
 
 pub use background::Background;
 pub use call_site::CallSite;

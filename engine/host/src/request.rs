@@ -15,7 +15,7 @@ pub use accept::{
     AcceptedCodings, Coding, FULL_QUALITY, NotAcceptable, Quality, prefers_html, quality,
 };
 pub use body::{BodySource, already_read, not_here};
-pub use hooks::{AnswerHook, AnswerHooks, HookStep};
+pub use hooks::{AnswerHook, AnswerHooks, HeldToEnd, HookStep};
 pub use keeping::{AnswerKeeper, AnswerPlans, AnswerRecorder, KeptHead};
 pub use network::Network;
 pub use origins::is_own_origin;

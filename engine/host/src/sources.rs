@@ -3,6 +3,9 @@
 use std::fmt;
 use std::io::Read;
 
+/// The code of the error that scripts have as many files open as the process may have.
+pub const FILES_FULL: &str = "files_full";
+
 /// The files of a project, by their path relative to the project folder, with `/` between its parts.
 pub trait Sources: Send + Sync {
     /// The bytes of a file; `None` if there is none, or if the path leads out of the project.

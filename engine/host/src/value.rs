@@ -63,6 +63,21 @@ impl Value {
         }
     }
 
+    /// Returns about how many bytes a value that a script has passed takes.
+    pub(crate) fn size_bytes(&self) -> usize {
+        let inside = match self {
+            Self::Text(text) => text.len(),
+            Self::Bytes(bytes) => bytes.len(),
+            Self::List(items) => items.iter().map(Self::size_bytes).sum(),
+            Self::Map(members) => members
+                .iter()
+                .map(|(key, member)| size_of::<String>() + key.len() + member.size_bytes())
+                .sum(),
+            _ => 0,
+        };
+        size_of::<Self>() + inside
+    }
+
     /// The member called `name`, if this is a map that has it.
     pub fn get(&self, name: &str) -> Option<&Value> {
         match self {

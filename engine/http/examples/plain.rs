@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .unwrap_or_else(|| "127.0.0.1:8080".into())
         .parse()?;
     let mut limits = Limits::default();
-    if let Some(note) = sampan_http::raise_open_files(&mut limits, 0) {
+    if let Some(note) = sampan_http::raise_open_files(&mut limits, 0, 0)? {
         eprintln!("{note}");
     }
     let limits = Arc::new(limits);

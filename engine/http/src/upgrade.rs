@@ -2,8 +2,9 @@
 //! has one stream, after the answer 200 to an extended CONNECT (RFC 8441).
 
 use std::fmt;
-use std::io;
+use std::io::{self, Cursor};
 use std::pin::Pin;
+use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use http::header::HeaderMap;
@@ -89,6 +90,11 @@ pub(crate) trait Io: AsyncRead + AsyncWrite {
     /// Waits until a read would give something, without a buffer.
     fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
 
+    /// Waits until a write would take something, as far as that can be told.
+    fn poll_writable(&self, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
     /// Returns the time of the worker's clock, in milliseconds.
     fn now_millis(&self) -> u64;
 
@@ -110,23 +116,26 @@ pub(crate) trait Io: AsyncRead + AsyncWrite {
 
     /// Counts bytes that wait for the client. See [`Upgraded::note_unsent`].
     fn note_unsent(&self, _bytes: usize, _has_moved: bool) {}
+
+    /// Returns a counter. See [`Upgraded::unsent_counter`].
+    fn unsent_counter(&self) -> Option<Rc<dyn Fn(usize)>> {
+        None
+    }
 }
 
 /// A socket after 101. What the client sent right behind its request is read first. The limits of HTTP no longer hold
 /// on it; it is closed when it is dropped, and when its worker has ended.
 pub struct Upgraded {
-    early: Vec<u8>,
-    early_read: usize,
+    /// Bytes that are not read yet. Few connections have any, so they have no place of their own in it.
+    early: Option<Box<Cursor<Vec<u8>>>>,
     socket: Pin<Box<dyn Io>>,
 }
 
 impl Upgraded {
     pub(crate) fn new(early: Vec<u8>, socket: Pin<Box<dyn Io>>) -> Self {
-        Self {
-            early,
-            early_read: 0,
-            socket,
-        }
+        let is_early = !early.is_empty();
+        let early = is_early.then(|| Box::new(Cursor::new(early)));
+        Self { early, socket }
     }
 }
 
@@ -136,10 +145,19 @@ impl Upgraded {
     /// # Errors
     /// The connection has failed.
     pub fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.early.is_empty() {
-            true => self.socket.poll_readable(cx),
-            false => Poll::Ready(Ok(())),
+        match self.early {
+            None => self.socket.poll_readable(cx),
+            Some(_) => Poll::Ready(Ok(())),
         }
+    }
+
+    /// Waits until a write would take something. So nothing is put together for a client that does not read. It may be
+    /// ready though a write would wait.
+    ///
+    /// # Errors
+    /// The connection has failed.
+    pub fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.socket.poll_writable(cx)
     }
 
     /// Returns the time of the worker's clock, in milliseconds. It is as coarse as the worker's deadlines.
@@ -176,6 +194,13 @@ impl Upgraded {
     pub fn note_unsent(&self, bytes: usize, has_moved: bool) {
         self.socket.note_unsent(bytes, has_moved);
     }
+
+    /// Returns what does the same for bytes that are added while the client takes none, without a turn of the future.
+    /// It holds until bytes are next noted to be none. Nothing as long as none are counted, or where the connection
+    /// counts the bytes in turns of its own, as that of HTTP/2 does.
+    pub fn unsent_counter(&self) -> Option<Rc<dyn Fn(usize)>> {
+        self.socket.unsent_counter()
+    }
 }
 
 impl fmt::Debug for Upgraded {
@@ -191,16 +216,17 @@ impl AsyncRead for Upgraded {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = &mut *self;
-        let early = &this.early[this.early_read..];
-        if early.is_empty() {
+        let Some(early) = &mut this.early else {
             return this.socket.as_mut().poll_read(cx, buf);
-        }
-        let len = early.len().min(buf.remaining());
-        buf.put_slice(&early[..len]);
-        this.early_read += len;
-        if this.early_read == this.early.len() {
-            this.early = Vec::new();
-            this.early_read = 0;
+        };
+        let at = early.position() as usize;
+        let rest = &early.get_ref()[at..];
+        let len = rest.len().min(buf.remaining());
+        buf.put_slice(&rest[..len]);
+        if len == rest.len() {
+            this.early = None;
+        } else {
+            early.set_position((at + len) as u64);
         }
         Poll::Ready(Ok(()))
     }

@@ -87,7 +87,7 @@ fn idle_connections_own_no_buffers() {
         idle_millis_max: 120_000,
         ..Limits::default()
     };
-    if let Some(note) = sampan_http::raise_open_files(&mut limits, 200) {
+    if let Ok(Some(note)) = sampan_http::raise_open_files(&mut limits, 200, 0) {
         eprintln!("{note}");
     }
     let clients = CLIENTS.min(limits.connections_max);
@@ -122,7 +122,7 @@ fn ten_thousand_silent_clients_are_closed_while_others_are_served() {
         head_millis_max: 3_000,
         ..Limits::default()
     };
-    if let Some(note) = sampan_http::raise_open_files(&mut limits, 200) {
+    if let Ok(Some(note)) = sampan_http::raise_open_files(&mut limits, 200, 0) {
         eprintln!("{note}");
     }
     let clients = 10_000.min(limits.connections_max - 10);
@@ -260,7 +260,7 @@ fn hold_connections() {
         refused_max: 0,
         ..Limits::default()
     };
-    sampan_http::raise_open_files(&mut limits, 0);
+    sampan_http::raise_open_files(&mut limits, 0, 0).expect("enough files");
     let sockets: Vec<TcpStream> = (0..clients)
         .map(|_| {
             let mut socket = TcpStream::connect(words[0]).unwrap();

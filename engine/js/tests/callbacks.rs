@@ -137,6 +137,24 @@ app.get('/fails', () => calls.run(async () => { await time.sleep(0.001); throw n
 }
 
 #[test]
+fn a_result_with_a_function_then_is_awaited() {
+    let query =
+        "{ then(resolve) { time.sleep(0.001).then(() => { done = 'done'; resolve(); }); } }";
+    check(
+        &format!(
+            "async () => {{ let done = 'begun'; await calls.run(() => ({query})); return done; }}"
+        ),
+        "done",
+    );
+    for failing in [
+        "{ then: (_, reject) => reject(new Error('on purpose')) }",
+        "{ get then() { throw new Error('on purpose'); } }",
+    ] {
+        check_error(&format!("() => calls.run(() => ({failing}))"), "on purpose");
+    }
+}
+
+#[test]
 fn functions_that_nobody_keeps_leave_nothing_behind() {
     let app = app(
         "() => { for (let i = 0; i < 1000; i++) { calls.now((v) => v, i); calls.keep(() => i); } return 'ok'; }",

@@ -326,9 +326,45 @@ fn what_is_called_and_is_no_function_is_named() {
             "TypeError: map: an argument is not a function",
         ),
         ("() => ({})['x' + 1]()", "TypeError: not a function"),
+        (
+            "() => probe.echo(probe.nothing_like_it())",
+            "TypeError: probe.nothing_like_it is not a function",
+        ),
+        (
+            "() => { probe.echo(1)(2); }",
+            "TypeError: probe.echo(...) gives no function: is a semicolon missing behind it?",
+        ),
+        (
+            "() => { probe.echo(1)\n(2); }",
+            "TypeError: not a function: is a semicolon missing in the line before?",
+        ),
+        (
+            "(req) => req.rememberd('x')",
+            "TypeError: req.rememberd is not a function: did you mean req.remember?",
+        ),
+        (
+            "() => { const counter = {}; counter.waitAndAd(); }",
+            "TypeError: counter.waitAndAd is not a function: did you mean counter.waitAndAdd?",
+        ),
+        (
+            "(req) => req.quer.x",
+            "TypeError: cannot read property 'x' of undefined: did you mean req.query?",
+        ),
+        (
+            "() => { const other = {}; other.quer.x; }",
+            "TypeError: cannot read property 'x' of undefined",
+        ),
     ] {
         assert_eq!(failure(handler).message(), shown, "{handler}");
     }
+}
+
+#[test]
+fn a_text_that_is_no_json_is_told_at_its_caller() {
+    let error = failure("() => {\n  return JSON.parse('{');\n}");
+    let place = error.place().map(ToString::to_string);
+    assert_eq!(place.as_deref(), Some("app.js:4"), "{error}");
+    assert!(error.message().contains("in JSON at position 1"), "{error}");
 }
 
 #[test]

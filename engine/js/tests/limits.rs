@@ -311,6 +311,28 @@ fn a_value_for_a_capability_is_no_larger_than_memory() {
 }
 
 #[test]
+fn the_arguments_of_waits_are_no_larger_than_memory() {
+    let app = small(
+        "import { app, probe } from 'sampan'; const text = 'x'.repeat(1e6); \
+         app.get('/', async (req) => { const all = []; \
+         for (let left = Number(req.query.count); left > 0; left--) all.push(probe.later(text)); \
+         return String((await Promise.all(all)).length); });",
+    );
+    for _ in 0..3 {
+        let error = app.only(get("/?count=64")).expect_err("no memory");
+        assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+        let text = error.to_string();
+        assert!(
+            text.contains("the arguments of what is waited for"),
+            "{text}"
+        );
+        // They count until their waits have ended.
+        assert_eq!(app.text(get("/?count=10")), "10");
+    }
+    assert!(!app.isolate.is_worn_out());
+}
+
+#[test]
 fn an_isolate_that_keeps_too_much_is_worn_out() {
     let app = small(
         "import { app } from 'sampan'; const kept = []; app.get('/', () => { for (;;) kept.push({ x: kept.length }); \

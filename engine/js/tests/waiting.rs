@@ -57,6 +57,86 @@ fn a_handler_may_wait() {
 }
 
 #[test]
+fn an_object_with_a_function_then_is_awaited() {
+    for (handler, expected) in [
+        (
+            "() => ({ then(resolve) { resolve({ rows: [1] }); } })",
+            r#"{"rows":[1]}"#,
+        ),
+        (
+            "() => new class Query { then(resolve) { time.sleep(0.001).then(() => resolve('late')); } }()",
+            "late",
+        ),
+        // It is asked for once, and the first call of its arguments counts.
+        (
+            "() => { let asked = 0; return { get then() { asked++; return (resolve) => resolve(String(asked)); } }; }",
+            "1",
+        ),
+        (
+            "() => ({ then(resolve) { resolve('first'); resolve('second'); throw new Error('late'); } })",
+            "first",
+        ),
+        (
+            "() => ({ then: (resolve) => resolve({ then: (inner) => inner('nested') }) })",
+            "nested",
+        ),
+        (
+            "() => Object.assign(() => {}, { then: (resolve) => resolve('a function') })",
+            "a function",
+        ),
+        (
+            "() => new Proxy({}, { get: (_, key) => key === 'then' ? (resolve) => resolve('a proxy') : undefined })",
+            "a proxy",
+        ),
+        (
+            "() => ({ then: (_, reject) => reject(text('an answer')) })",
+            "an answer",
+        ),
+        ("() => ({ then: 1 })", r#"{"then":1}"#),
+        (
+            "() => [{ then: (resolve) => resolve(1), a: 1 }]",
+            r#"[{"a":1}]"#,
+        ),
+    ] {
+        for around in [
+            "",
+            "app.use((req, next) => next());",
+            "app.use(async (req, next) => await next());",
+        ] {
+            let app = load(&format!(
+                "import {{ app, time, text }} from 'sampan'; {around} app.get('/', {handler});"
+            ));
+            let answer = app.wrapped(get("/")).expect(handler);
+            assert_eq!(answer.text(), expected, "{around} {handler}");
+        }
+    }
+    let by_middleware = load(
+        "import { app } from 'sampan'; app.use(() => ({ then: (resolve) => resolve('by middleware') })); \
+         app.get('/', () => 'never');",
+    );
+    let answer = by_middleware.wrapped(get("/")).expect("an answer");
+    assert_eq!(answer.text(), "by middleware");
+}
+
+#[test]
+fn an_object_whose_then_fails_is_an_error() {
+    for handler in [
+        "() => ({ get then() { throw new Error('on purpose'); } })",
+        "() => ({ then() { throw new Error('on purpose'); } })",
+        "() => ({ then: (_, reject) => reject(new Error('on purpose')) })",
+    ] {
+        for around in ["", "app.use((req, next) => next());"] {
+            let source =
+                format!("import {{ app }} from 'sampan'; {around} app.get('/', {handler});");
+            let app = load(&source);
+            let error = app.wrapped(get("/")).expect_err(handler);
+            assert_eq!(error.message(), "on purpose", "{around} {handler}");
+            assert!(app.reports.borrow().is_empty(), "{around} {handler}");
+        }
+    }
+}
+
+#[test]
 fn an_error_of_an_async_function_is_the_requests() {
     let error = app("async () => { await probe.fails(); }")
         .only(get("/"))

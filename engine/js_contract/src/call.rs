@@ -4,16 +4,15 @@
 use crate::args::{checked, read, tagged};
 use crate::bracket;
 use crate::row::BoundRow;
-use crate::spellings::spelled;
+use crate::state::Contract;
 use crate::vm::{Failure, Thrown, Vm};
-use sampan_host::module::WaitingBody;
+use sampan_host::module::{FieldSetter, WaitingBody};
 use sampan_host::names::camel_case;
 use sampan_host::{
-    Args, Context, Error, ErrorKind, Function, FunctionKind, Object, Prompt, Reader, RequestView,
-    Type, Value,
+    Args, Context, Error, ErrorKind, Function, FunctionKind, HeldArgs, Object, Prompt, Reader,
+    RequestView, Type, Value,
 };
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// Runs a row and returns its result.
 ///
@@ -74,7 +73,8 @@ fn run<'a, V: Vm<'a>>(
         FunctionKind::Async(body) => {
             let args = checked(vm, row, this, args)?;
             check_loaded(vm, row)?;
-            vm.promise(*row, body(context, args))
+            let held = args.hold(context)?;
+            vm.promise(*row, held.during(body(context, args)))
         }
         FunctionKind::AsyncBracket { leave, .. } if row.is_leave => {
             bracket::leave_later(vm, row, leave, args)
@@ -87,7 +87,8 @@ fn run<'a, V: Vm<'a>>(
             let args = checked(vm, row, this, before)?;
             check_loaded(vm, row)?;
             bracket::check_none_open(vm, row)?;
-            vm.promise(*row, enter(context, args))
+            let held = args.hold(context)?;
+            vm.promise(*row, held.during(enter(context, args)))
         }
         FunctionKind::Bracket { enter, leave, .. } => {
             bracket::bracket(vm, row, this, args, enter, leave)
@@ -106,8 +107,10 @@ fn waiting<'a, V: Vm<'a>>(
     args: Args,
     body: WaitingBody,
 ) -> Result<V::Val, Failure> {
-    let prompt = body(&vm.contract().context, args.waiting(may_wait(vm)))?;
-    prompted(vm, row, prompt)
+    let context = &vm.contract().context;
+    let held = args.hold(context)?;
+    let prompt = body(context, args.waiting(may_wait(vm)))?;
+    prompted(vm, row, prompt, held)
 }
 
 /// Reports whether a row can wait now.
@@ -128,18 +131,24 @@ fn reading_waiting<'a, V: Vm<'a>>(
 ) -> Result<V::Val, Failure> {
     let args = checked(vm, row, this, raw)?.waiting(may_wait(vm));
     let context = &*vm.contract().context;
+    let held = args.hold(context)?;
     let prompt = vm.with_reader(raw, row, |reader| body(context, args, reader))?;
-    prompted(vm, row, prompt)
+    prompted(vm, row, prompt, held)
 }
 
 /// Gives the value of a row, or a promise of it.
-fn prompted<'a, V: Vm<'a>>(vm: V, row: &BoundRow, prompt: Prompt) -> Result<V::Val, Failure> {
+fn prompted<'a, V: Vm<'a>>(
+    vm: V,
+    row: &BoundRow,
+    prompt: Prompt,
+    held: HeldArgs,
+) -> Result<V::Val, Failure> {
     match prompt {
         Prompt::Done(value) => returned(vm, row, value),
         Prompt::Waits(future) => {
             check_loaded(vm, row)?;
             bracket::check_none_open(vm, row)?;
-            vm.promise(*row, future)
+            vm.promise(*row, held.during(future))
         }
     }
 }
@@ -180,6 +189,21 @@ pub fn request_field<'a, V: Vm<'a>>(
     };
     let args = Args::default().of_request(request);
     returned(vm, &row, body(&vm.contract().context, args)?)
+}
+
+/// Sets a field that a module adds to requests by the module's function. The fields of modules are computed again.
+///
+/// # Errors
+/// The object is no request, or the function has refused the value.
+pub fn set_request_field<'a, V: Vm<'a>>(
+    vm: V,
+    set: FieldSetter,
+    request: V::Raw<'_>,
+    value: V::Raw<'_>,
+) -> Result<(), Failure> {
+    let value = vm.read(value)?;
+    set(&vm.contract().context, &*vm.request_at(request)?, value)?;
+    vm.forget_added(request)
 }
 
 /// Calls a method of a native object for a key of the script's, see [`Class::is_keyed`](sampan_host::Class).
@@ -230,10 +254,7 @@ fn returned<'a, V: Vm<'a>>(vm: V, row: &BoundRow, value: Value) -> Result<V::Val
     }
     match value {
         Value::List(parts) if returns == Type::Answer => Ok(answer(vm, parts)?),
-        value => {
-            let spell = |columns: &Arc<[String]>| contract.spellings.of(columns);
-            Ok(vm.give(renamed_by(value, returns, spell))?)
-        }
+        value => Ok(vm.give(renamed(contract, value, returns))?),
     }
 }
 
@@ -247,16 +268,8 @@ fn answer<'a, V: Vm<'a>>(vm: V, parts: Vec<Value>) -> Result<V::Val, Thrown> {
 }
 
 /// Spells the fields of a result that is a record as JavaScript does: `lastId`.
-pub fn renamed(value: Value, returns: Type) -> Value {
-    renamed_by(value, returns, spelled)
-}
-
 #[inline]
-fn renamed_by(
-    value: Value,
-    returns: Type,
-    spell: impl FnOnce(&Arc<[String]>) -> Arc<[String]>,
-) -> Value {
+pub fn renamed(contract: &Contract, value: Value, returns: Type) -> Value {
     match (returns, value) {
         (Type::Map, Value::Map(members)) => Value::Map(
             members
@@ -272,7 +285,7 @@ fn renamed_by(
             Value::Map(names.zip(results).collect())
         }
         (Type::Record(_) | Type::RecordOrNothing(_), Value::Row(row)) => {
-            let columns = spell(row.columns());
+            let columns = contract.spellings.of(row.columns());
             Value::Row(row.renamed(columns))
         }
         (_, value) => value,

@@ -45,7 +45,7 @@ mod state;
 mod vm;
 mod well_formed;
 
-pub use call::{call, call_method, renamed, request_field};
+pub use call::{call, call_method, renamed, request_field, set_request_field};
 pub use callback::{call_at_once, call_kept};
 pub use describe::describe;
 pub use native::{Native, served};

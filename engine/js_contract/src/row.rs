@@ -154,29 +154,25 @@ pub(crate) fn answering<'a, V: Vm<'a>>(vm: V) -> Result<V::Val, Thrown> {
 /// make a value.
 fn bound<'a, V: Vm<'a>>(vm: V, row: BoundRow) -> Result<V::Val, Thrown> {
     let name = camel_case(row.function.name);
-    let function = vm.row_function(&name, row)?;
     let source = match row.function.kind {
         // The members of what it gives are asked for without `await` easily.
         FunctionKind::Async(_) if matches!(row.function.returns, Type::Record(_)) => {
-            return waiting(vm, row, function, include_str!("prelude/waiting.js"));
+            return vm.promise_function(&name, row, &guarded(vm, row)?);
         }
         FunctionKind::Waiting(_)
         | FunctionKind::WaitingTag(_)
         | FunctionKind::ReadingWaiting(_) => {
-            return waiting(vm, row, function, include_str!("prelude/waiting.js"));
+            return vm.promise_function(&name, row, &guarded(vm, row)?);
         }
         FunctionKind::WaitingBracket { .. } => {
-            return waiting(
-                vm,
-                row,
-                function,
-                include_str!("prelude/waiting_bracket.js"),
-            );
+            let source = include_str!("prelude/waiting_bracket.js");
+            return wrapped(vm, &name, row, &guarded(vm, row)?, source);
         }
         FunctionKind::AsyncBracket { .. } => include_str!("prelude/bracket.js"),
         FunctionKind::Fill { .. } => include_str!("prelude/fill.js"),
-        _ => return Ok(function),
+        _ => return vm.row_function(&name, row),
     };
+    let function = vm.row_function(&name, row)?;
     let leave = BoundRow {
         is_leave: true,
         ..row
@@ -190,24 +186,26 @@ fn bound<'a, V: Vm<'a>>(vm: V, row: BoundRow) -> Result<V::Val, Thrown> {
     )
 }
 
-/// Creates the function of a row that may give a promise, whose use without `await` is an error.
-fn waiting<'a, V: Vm<'a>>(
+/// Creates the prototype of a row's promises, by which their use without `await` is an error.
+fn guarded<'a, V: Vm<'a>>(vm: V, row: BoundRow) -> Result<V::Val, Thrown> {
+    let make = vm.run_own(include_str!("prelude/guarded.js"), "sampan:guarded.js")?;
+    let shown = vm.new_text(&row.name())?;
+    vm.invoke(vm.raw(&make), &[vm.raw(&shown)])
+}
+
+/// Creates the function of a row from its native function, by a script that gives its promises the prototype.
+pub(crate) fn wrapped<'a, V: Vm<'a>>(
     vm: V,
+    name: &str,
     row: BoundRow,
-    function: V::Val,
+    prototype: &V::Val,
     source: &'static str,
 ) -> Result<V::Val, Thrown> {
+    let function = vm.row_function(name, row)?;
     let make = vm.run_own(source, "sampan:waiting.js")?;
-    let guarded = vm.run_own(include_str!("prelude/guarded.js"), "sampan:guarded.js")?;
-    let name = vm.new_text(&camel_case(row.function.name))?;
-    let shown = vm.new_text(&row.name())?;
+    let name = vm.new_text(name)?;
     vm.invoke(
         vm.raw(&make),
-        &[
-            vm.raw(&name),
-            vm.raw(&function),
-            vm.raw(&shown),
-            vm.raw(&guarded),
-        ],
+        &[vm.raw(&name), vm.raw(&function), vm.raw(prototype)],
     )
 }

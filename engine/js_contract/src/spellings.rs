@@ -4,10 +4,6 @@ use sampan_host::names::camel_case;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-pub(crate) fn spelled(columns: &Arc<[String]>) -> Arc<[String]> {
-    columns.iter().map(|name| camel_case(name)).collect()
-}
-
 /// The fields of records that were spelled before, so that the same ones are always the same `Arc`.
 #[derive(Default)]
 pub(crate) struct Spellings(RefCell<Vec<[Arc<[String]>; 2]>>);
@@ -20,7 +16,7 @@ impl Spellings {
         if let Some([_, names]) = known.iter().find(|[own, _]| Arc::ptr_eq(own, columns)) {
             return names.clone();
         }
-        let names = spelled(columns);
+        let names: Arc<[String]> = columns.iter().map(|name| camel_case(name)).collect();
         if known.len() < SPELLINGS_MAX {
             known.push([columns.clone(), names.clone()]);
         }

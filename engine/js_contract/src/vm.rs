@@ -146,6 +146,25 @@ pub trait Vm<'a>: Copy {
     /// There is no memory for it.
     fn row_function(self, name: &str, row: BoundRow) -> Result<Self::Val, Thrown>;
 
+    /// Creates the function of a row whose promises get this prototype.
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    fn promise_function(
+        self,
+        name: &str,
+        row: BoundRow,
+        prototype: &Self::Val,
+    ) -> Result<Self::Val, Thrown> {
+        crate::row::wrapped(
+            self,
+            name,
+            row,
+            prototype,
+            include_str!("prelude/waiting.js"),
+        )
+    }
+
     /// Runs a script of ours, and returns its value.
     ///
     /// # Errors

@@ -184,11 +184,11 @@ impl Resolver {
                     .ok_or_else(|| format!("there is no file {}", join(place, target))),
                 Replacement::Module(target) => self
                     .bare(place, target, asked)
-                    .unwrap_or_else(|| Err(absent(importer, target))),
+                    .unwrap_or_else(|| Err(self.absent(importer, target))),
             };
         }
         self.bare(&folder, name, asked)
-            .unwrap_or_else(|| Err(absent(importer, name)))
+            .unwrap_or_else(|| Err(self.absent(importer, name)))
     }
 
     /// A file of the project, or of the package that asks for it.
@@ -211,6 +211,24 @@ impl Resolver {
         }
         self.file(path)
             .ok_or_else(|| format!("there is no file {path}{}", self.nearest(path)))
+    }
+
+    /// Returns the reason why a name that is not relative means nothing: it may lack the front of a path.
+    #[cold]
+    fn absent(&self, importer: &str, name: &str) -> String {
+        let beside = (join(&parent(importer), name), "./");
+        let at_root = (join("", name), "/");
+        let is_file = |(path, _): &(String, &str)| !is_outside(path) && self.file(path).is_some();
+        let found = match is_of_package(importer) {
+            true => None,
+            false => [beside, at_root].into_iter().find(is_file),
+        };
+        match found {
+            Some((_, front)) => {
+                format!("it is a file of the project, not a package: write \"{front}{name}\"")
+            }
+            None => absent(importer, name),
+        }
     }
 
     /// Returns the advice which file of the same folder of the project a path may mean, or nothing.
@@ -255,7 +273,7 @@ impl Resolver {
             }
             return self
                 .bare(&place, &target, asked)
-                .unwrap_or_else(|| Err(absent(importer, &target)));
+                .unwrap_or_else(|| Err(self.absent(importer, &target)));
         }
         let short = (!is_of_package(importer))
             .then(|| self.short(config, name))

@@ -60,6 +60,7 @@ fn names_are_resolved_within_the_project() {
         ("./a/../../secret", "it lies outside the project"),
         ("./none", "there is no file none"),
         ("express", "npm install express"),
+        ("routes/users.js", "write \"./routes/users.js\""),
         ("@a", "no name of a package"),
         ("file:///etc/passwd", "not addresses"),
         ("data:text/javascript,1", "not addresses"),
@@ -74,6 +75,9 @@ fn names_are_resolved_within_the_project() {
             .expect_err(name);
         assert!(fault.contains(why), "{name}: {fault}");
     }
+    let fault = modules.resolve("routes/users.tsx", "lib/index.mjs", Asked::Import);
+    let fault = fault.expect_err("a path without its front");
+    assert!(fault.ends_with("write \"/lib/index.mjs\""), "{fault}");
 }
 
 #[test]

@@ -74,6 +74,7 @@ pub fn load<I>(
         .iter()
         .map(|(name, source)| ((*name).to_owned(), source.as_bytes().to_vec()));
     let context = Rc::new(Context::default());
+    context.put(limits.clone());
     context.put(Sleeps::default());
     context.put(Notes::default());
     context.put(LiveValues::default());

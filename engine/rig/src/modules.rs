@@ -69,6 +69,15 @@ fn fails(_: &Context, _: Args) -> LocalFuture<Result<Value, Error>> {
     Box::pin(async { Err(Error::new(ErrorKind::Status(418), "short and stout")) })
 }
 
+/// Returns the length of a text a little later.
+fn later(_: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
+    let text = args.text(0);
+    Box::pin(async move {
+        Until(Instant::now() + Duration::from_millis(1)).await;
+        Ok(Value::Int(text.len() as i64))
+    })
+}
+
 fn record(_: &Context, _: Args) -> LocalFuture<Result<Value, Error>> {
     Box::pin(async { Ok(Value::Null) })
 }
@@ -166,6 +175,7 @@ pub static PROBE: Module = Module {
         row!("run_it"() -> Type::Map, FunctionKind::Sync(result), ""),
         row!("shape"(ANY) -> Type::Text, FunctionKind::Sync(shape), ""),
         row!("fails"() -> Type::Any, FunctionKind::Async(fails), ""),
+        row!("later"(TEXT) -> Type::Int, FunctionKind::Async(later), ""),
         row!("record"() -> Type::Record(&[("status", Type::Int)]),
             FunctionKind::Async(record), ""),
         row!("number"(NUMBER) -> Type::Any, FunctionKind::Sync(echo), ""),

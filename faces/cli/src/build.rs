@@ -3,6 +3,7 @@
 pub(crate) mod built;
 
 use crate::terminal::print::say;
+use crate::terminal::signals;
 use sampan_project::build::BuildFlags;
 use std::path::PathBuf;
 
@@ -21,6 +22,9 @@ pub(crate) struct BuildArgs {
     /// Replace the file even if it is not an earlier build.
     #[arg(long)]
     force: bool,
+    /// The database that the project will have: with a PostgreSQL server, migrations are not tried on SQLite.
+    #[arg(long, value_name = "FILE|URL")]
+    db: Option<PathBuf>,
     /// A file or folder of the project that stays out.
     #[arg(long, value_name = "PATH")]
     exclude: Vec<String>,
@@ -44,7 +48,8 @@ pub(crate) fn run(args: BuildArgs) -> Result<(), String> {
         target: args.target,
         exclude: args.exclude,
     };
-    let built = sampan_runtime::build(&flags)?;
+    let scratch = signals::scratch("sampan-build-")?;
+    let built = sampan_runtime::build(&flags, args.db, scratch.path())?;
     for warning in &built.warnings {
         say(format_args!("warning: {warning}"))?;
     }

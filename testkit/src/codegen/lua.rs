@@ -112,7 +112,7 @@ pub(super) fn lua_type(ty: Type) -> Cow<'static, str> {
         Type::Bool => "boolean",
         Type::Int => "integer",
         Type::Number => "number",
-        Type::Text | Type::Bytes => "string",
+        Type::Text | Type::Bytes | Type::TextOrBytes => "string",
         Type::List | Type::Map => "table",
         Type::Any | Type::Json | Type::Message | Type::Shown | Type::InPlace => "any",
         Type::Function => "function",

@@ -204,6 +204,7 @@ pub(super) fn type_word(ty: Type) -> Cow<'static, str> {
         Type::Rows => "a list of rows",
         Type::RowOrNothing => "a row, or nothing",
         Type::TextOrNothing => "a string, or nothing",
+        Type::TextOrBytes => "a string; in JavaScript bytes where it is not UTF-8",
         Type::BytesOrNothing => "bytes, or nothing",
         Type::Record(_) => "a table or object",
         Type::RecordOrNothing(_) => "nothing, or a table or object",

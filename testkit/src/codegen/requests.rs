@@ -42,7 +42,10 @@ pub(super) fn typescript(modules: &[&Module]) -> String {
     for field in fields(modules) {
         let (name, ty) = (camel_case(field.name), ts_type(field.returns));
         let doc = respelled(field.doc, modules);
-        let _ = writeln!(out, "    /** {doc} */\n    readonly {name}: {ty};");
+        let mut all = modules.iter();
+        let is_assigned = all.any(|module| module.setter(field.name).is_some());
+        let readonly = if is_assigned { "" } else { "readonly " };
+        let _ = writeln!(out, "    /** {doc} */\n    {readonly}{name}: {ty};");
     }
     for method in methods(modules) {
         typescript_of(&mut out, "    ", method, modules);

@@ -275,6 +275,7 @@ pub(super) fn ts_type(ty: Type) -> Cow<'static, str> {
         Type::Rows => "T[]",
         Type::RowOrNothing => "T | null",
         Type::TextOrNothing => "string | null",
+        Type::TextOrBytes => "string | Uint8Array",
         Type::BytesOrNothing => "Uint8Array | null",
         Type::Record(members) => {
             let members: Vec<String> = members

@@ -202,7 +202,7 @@ fn send(
 ) -> LocalFuture<Result<Value, Error>> {
     let call = format!("t.{}({path:?})", method.to_ascii_lowercase());
     let prepared = state_of(context).and_then(|state| {
-        let running = state.runs(call);
+        let running = state.runs(context, call);
         let request = TestRequest::new(method, path, options)?;
         // What the answer needs of the context outlives this call in it.
         let objects = context.objects().clone();
@@ -219,7 +219,7 @@ fn send(
 
 fn run_jobs(context: &Context, _: Args) -> LocalFuture<Result<Value, Error>> {
     let state = state_of(context);
-    let running = state_of(context).map(|state| state.runs("t.run_jobs()".to_owned()));
+    let running = state_of(context).map(|state| state.runs(context, "t.run_jobs()".to_owned()));
     Box::pin(async move {
         let _running = running?;
         let state = state?;
@@ -242,7 +242,18 @@ fn failed(mut args: Args, message: usize, text: String, difference: &str) -> Err
     }
 }
 
+/// Checks that a call has both of the values that it compares, which may be nothing.
+fn check_both(args: &Args) -> Result<(), Error> {
+    match args.given() {
+        2.. => Ok(()),
+        _ => Err(Error::script(
+            "two values are compared: give what there is, and what is expected",
+        )),
+    }
+}
+
 fn equal(_: &Context, mut args: Args) -> Result<Value, Error> {
+    check_both(&args)?;
     let (actual, expected) = (args.take(0), args.take(1));
     if is_same(&actual, &expected) {
         return Ok(Value::Null);
@@ -259,6 +270,7 @@ fn equal(_: &Context, mut args: Args) -> Result<Value, Error> {
 }
 
 fn not_equal(_: &Context, mut args: Args) -> Result<Value, Error> {
+    check_both(&args)?;
     let (actual, expected) = (args.take(0), args.take(1));
     if !is_same(&actual, &expected) {
         return Ok(Value::Null);
@@ -298,7 +310,7 @@ fn contains(_: &Context, mut args: Args) -> Result<Value, Error> {
 
 fn fails(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
     let (function, part) = (function(&args, 0), args.take(1));
-    let running = state_of(context).map(|state| state.runs("t.fails".to_owned()));
+    let running = state_of(context).map(|state| state.runs(context, "t.fails".to_owned()));
     Box::pin(async move {
         let _running = running?;
         let Err(error) = function?.start(Vec::new()).await else {

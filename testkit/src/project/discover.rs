@@ -16,7 +16,8 @@ pub(super) fn files(project: &Project) -> Result<Vec<String>, String> {
     files.retain(|path| is_test(path));
     if files.is_empty() {
         return Err(format!(
-            "there are no tests in {}: make a file such as {FOLDER}/app.test.{}",
+            "there are no tests in {}: make a file such as {FOLDER}/app.test.{}; only files called *.test.lua, \
+             *.test.js, *.test.ts or the like are run",
             project.root().join(FOLDER).display(),
             project.entry().rsplit('.').next().unwrap_or("lua"),
         ));

@@ -1,7 +1,7 @@
 //! One file of tests, on its thread.
 
 use super::limits::{LEFT_PAUSE, LEFT_TIME_MAX};
-use super::state::{DeclaredTest, TestState};
+use super::state::{DeclaredTest, TestState, WaitingCall};
 use super::{TestFailure, TestOptions, TestOutcome, failed_file};
 use sampan_host::fetch::Fetcher;
 use sampan_host::{Context, Error, ErrorKind, LocalFuture, Module, clock};
@@ -10,7 +10,7 @@ use sampan_runtime::{LocalApp, LocalScript};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A message from a running file of tests.
 pub(super) enum Message {
@@ -93,25 +93,23 @@ impl FileRun {
             let begun = Instant::now();
             let log_start = app.log().len();
             let left_before = script.unfinished();
-            let run = async {
+            let mut run = Box::pin(async {
                 app.restore().await?;
                 state.begin(&test.name, begun + self.options.test_time_max);
                 for function in &before_each {
                     app.call(Rc::clone(function)).await?;
                 }
                 app.call(Rc::clone(&test.function)).await
-            };
+            });
             let time_max = self.options.test_time_max;
-            let result = tokio::time::timeout(time_max, run).await;
+            let result = tokio::time::timeout(time_max, &mut run).await;
+            let waits = state.running_call();
+            drop(run);
             // What it waited for may have been stopped just then, so that it ended all the same.
             let is_late = matches!(result, Ok(Ok(()))) && begun.elapsed() >= time_max;
             let result = match result {
                 Ok(result) if !is_late => result,
-                _ => {
-                    let seconds = time_max.as_secs_f64();
-                    let text = format!("the test did not end within {seconds} s (--timeout)");
-                    Err(Error::new(ErrorKind::Timeout, text))
-                }
+                _ => Err(too_late(time_max, waits)),
             };
             let left = left_running(&state, &script, left_before).await;
             state.end_sockets().await;
@@ -151,6 +149,24 @@ impl FileRun {
     }
 }
 
+/// Returns the error of a test that did not end, at the call that it waits for where there is one.
+fn too_late(time_max: Duration, waits: Option<WaitingCall>) -> Error {
+    let seconds = time_max.as_secs_f64();
+    let text = format!("the test did not end within {seconds} s (--timeout)");
+    match waits {
+        None => Error::new(ErrorKind::Timeout, text),
+        Some(WaitingCall { text: call, place }) => {
+            // A request: other calls have no path.
+            let advice = match call.contains('/') {
+                true => "; an answer must end, a stream of events too",
+                false => "",
+            };
+            let text = format!("{text}: {call} was still running{advice}");
+            Error::new(ErrorKind::Timeout, text).at(place)
+        }
+    }
+}
+
 /// Lets what the test did not wait for come to its end, and gives what is wrong with it.
 async fn left_running(
     state: &TestState,
@@ -164,8 +180,11 @@ async fn left_running(
         tokio::time::sleep(LEFT_PAUSE).await;
     }
     if let Some(call) = call {
-        let text = format!("{call} was still running when the test ended: await it");
-        return Err(Error::script(text));
+        let text = format!(
+            "{} was still running when the test ended: await it",
+            call.text
+        );
+        return Err(Error::script(text).at(call.place));
     }
     if let Some(error) = state.take_unawaited().into_iter().next() {
         let text = format!(

@@ -11,6 +11,9 @@ use std::fmt::Write;
 /// The options of a request.
 const OPTIONS: [&str; 6] = ["headers", "query", "json", "form", "body", "browser"];
 
+/// The keys of a file in a form.
+const FILE_KEYS: [&str; 3] = ["content", "filename", "type"];
+
 /// The options of a WebSocket's handshake.
 const SOCKET_OPTIONS: [&str; 4] = ["headers", "query", "browser", "protocols"];
 
@@ -187,6 +190,9 @@ impl TestRequest {
     fn set_form(&mut self, members: &[(String, Value)]) -> Result<(), Error> {
         let is_file = |value: &Value| value.get("content").is_some();
         let fields = || members.iter().flat_map(|(name, value)| each(name, value));
+        for (name, value) in fields() {
+            check_file(name, value)?;
+        }
         if !fields().any(|(_, value)| is_file(value)) {
             let body = encoded(members)?.into_bytes();
             return self.set_body(body, "application/x-www-form-urlencoded");
@@ -281,21 +287,18 @@ impl TestRequest {
         format!("{} {}", self.method, self.target)
     }
 
-    /// Returns a note about an answer that could have a body and has none.
-    pub(super) fn note_on_body(&self, answer: &DirectAnswer) -> Option<String> {
+    /// Returns a note about an answer that is an error, or that could have a body and has none.
+    pub(super) fn note_on(&self, answer: &DirectAnswer) -> Option<String> {
         let may_have = self.method != "HEAD" && answer.status >= 200 && !answer.is_cut;
-        let why = match answer.status {
-            204 => ", as a handler that returns nothing does",
-            _ => "",
+        let has_none = may_have && answer.body.is_empty();
+        let why = match (has_none, answer.status) {
+            (true, 204) => " and no body, as a handler that returns nothing does",
+            (true, _) => " and no body",
+            (false, 400..) => "",
+            (false, _) => return None,
         };
-        let note = || {
-            format!(
-                "{} answered with status {} and no body{why}",
-                self.title(),
-                answer.status
-            )
-        };
-        (may_have && answer.body.is_empty()).then(note)
+        let (title, status) = (self.title(), answer.status);
+        Some(format!("{title} answered with status {status}{why}"))
     }
 }
 
@@ -337,6 +340,27 @@ fn no_field(name: &str) -> Error {
     Error::script(format!(
         "{name:?} must be a text, a number, a boolean, or a list of them"
     ))
+}
+
+/// Checks the keys of a file in a form. Other values are right.
+fn check_file(name: &str, value: &Value) -> Result<(), Error> {
+    let Value::Map(members) = value else {
+        return Ok(());
+    };
+    let mut keys = members.iter().map(|(key, _)| key.as_str());
+    let unknown = keys.find(|key| !FILE_KEYS.contains(key));
+    if value.get("content").is_some() && unknown.is_none() {
+        return Ok(());
+    }
+    let fault = match unknown {
+        Some(key) => refusals::unknown_option(key, &FILE_KEYS)
+            .message()
+            .to_owned(),
+        None => "it has no content".to_owned(),
+    };
+    Err(Error::script(format!(
+        "the file {name:?} of the form: {fault}; a file has content, and may have filename and type"
+    )))
 }
 
 fn encoded(members: &[(String, Value)]) -> Result<String, Error> {

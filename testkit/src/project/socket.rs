@@ -68,7 +68,7 @@ const FIELDS: [&str; 5] = ["status", "headers", "body", "json", "protocol"];
 pub(super) fn connect(context: &HostContext, mut args: Args) -> LocalFuture<Result<Value, Error>> {
     let (path, options) = (args.text(0), args.take(1));
     let prepared = state_of(context).and_then(|state| {
-        let running = state.runs(format!("t.ws({path:?})"));
+        let running = state.runs(context, format!("t.ws({path:?})"));
         let request = TestRequest::handshake(&path, options)?;
         Ok((state, request, context.objects().clone(), running))
     });
@@ -133,7 +133,7 @@ fn wait(
         .map_or(RECEIVE_MILLIS, |millis| millis.max(0.0) as u64);
     let prepared = this(context, args).and_then(|socket| {
         socket.check()?;
-        let running = state_of(context)?.runs(call.to_owned());
+        let running = state_of(context)?.runs(context, call.to_owned());
         Ok((socket, running))
     });
     Box::pin(async move {

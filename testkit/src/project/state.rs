@@ -4,7 +4,7 @@ use super::fetching::TestFetcher;
 use super::requests::{self, TestRequest};
 use super::socket_client::TestSocket;
 use crate::cookies::Cookies;
-use sampan_host::{Callback, Context, Error, Objects, Value, clock};
+use sampan_host::{CallSite, Callback, Context, Error, Objects, Place, Value, clock};
 use sampan_http::DirectAnswer;
 use sampan_project::{Language, Project};
 use sampan_runtime::LocalApp;
@@ -46,12 +46,19 @@ pub(super) struct TestState {
     unawaited: RefCell<Vec<Error>>,
     /// The WebSockets of the test.
     pub(super) sockets: RefCell<Vec<Rc<TestSocket>>>,
-    /// The note about the last answer of the test, if that had no body.
-    bodiless: RefCell<Option<String>>,
+    /// The note about the last answer of the test, if that was an error or had no body.
+    answer_note: RefCell<Option<String>>,
     /// The way of requests to other servers.
     pub(super) fetcher: Rc<TestFetcher>,
-    /// Calls of `t` that wait, as the test wrote them.
-    running: RefCell<Slab<String>>,
+    /// Calls of `t` that wait.
+    running: RefCell<Slab<WaitingCall>>,
+}
+
+/// A call of `t` that waits, as the test wrote it, and its place where that is known.
+#[derive(Clone)]
+pub(super) struct WaitingCall {
+    pub(super) text: String,
+    pub(super) place: Option<Place>,
 }
 
 /// A call of `t` that waits; it is over when this goes.
@@ -77,7 +84,7 @@ impl TestState {
         request: &TestRequest,
         answer: DirectAnswer,
     ) -> Result<Value, Error> {
-        self.bodiless.replace(request.note_on_body(&answer));
+        self.answer_note.replace(request.note_on(&answer));
         let mut value = requests::answered(objects, request, answer)?;
         // A member that is null is a value of its own in Lua, and true in a condition.
         if let (Some(Language::Lua), Value::Map(members)) = (Language::of(&self.file), &mut value) {
@@ -102,7 +109,7 @@ impl TestState {
             written: RefCell::default(),
             unawaited: RefCell::default(),
             sockets: RefCell::default(),
-            bodiless: RefCell::default(),
+            answer_note: RefCell::default(),
             fetcher: Rc::new(TestFetcher::new(app.network())),
             running: RefCell::default(),
         })
@@ -121,7 +128,7 @@ impl TestState {
         self.browsers.take();
         self.snapshots.take();
         self.unawaited.take();
-        self.bodiless.take();
+        self.answer_note.take();
         self.fetcher.begin();
     }
 
@@ -130,12 +137,13 @@ impl TestState {
         self.until.get()
     }
 
-    /// Returns the error of the test, with a note if it is about nothing where the last answer had no body.
+    /// Returns the error of the test, with a note if it is about nothing where the last answer was an error or had no
+    /// body.
     pub(super) fn explained(&self, error: Error) -> Error {
         let is_about_nothing = ["nil", "null", "undefined", "\"\""]
             .iter()
             .any(|word| error.message().contains(word));
-        match self.bodiless.take().filter(|_| is_about_nothing) {
+        match self.answer_note.take().filter(|_| is_about_nothing) {
             Some(note) => {
                 let text = format!("{}\n{note}", error.message());
                 error.with_message(text)
@@ -174,14 +182,16 @@ impl TestState {
         }
     }
 
-    /// A call of `t` that still waits, as the test wrote it.
-    pub(super) fn running_call(&self) -> Option<String> {
+    /// A call of `t` that still waits.
+    pub(super) fn running_call(&self) -> Option<WaitingCall> {
         let running = self.running.borrow();
         running.iter().next().map(|(_, call)| call.clone())
     }
 
-    /// Takes note of a call that waits.
-    pub(super) fn runs(self: &Rc<Self>, call: String) -> RunningCall {
+    /// Takes note of a call that waits: the row that runs now.
+    pub(super) fn runs(self: &Rc<Self>, context: &Context, text: String) -> RunningCall {
+        let place = CallSite::of(context);
+        let call = WaitingCall { text, place };
         let key = self.running.borrow_mut().insert(call);
         RunningCall {
             state: Rc::clone(self),

@@ -168,6 +168,11 @@ const EXCEPTIONS: &[Exception] = &[
         "TypeScript is the platform's matter: not every Node.js has it",
     ),
     whole(
+        "waiting/thenables",
+        &["node"],
+        "TypeScript is the platform's matter: not every Node.js has it",
+    ),
+    whole(
         "socket/web",
         &["node"],
         "TypeScript is the platform's matter: not every Node.js has it",

@@ -38,6 +38,7 @@ const EXCUSES: &[Excuse] = &[
     ("engine/lua/src/request/object.rs", "json", "a method of requests"),
     ("engine/js/src/request/prototypes.rs", "json", "a method of the Web's Request"),
     ("engine/napi/src/vm/prelude/request.js", "json", "a method of the Web's Request"),
+    ("engine/js/src/vm/error/advice.rs", "json", "a method of the Web's Request"),
     ("engine/js/src/request/body.rs", "json", "a method of the Web's Request"),
     ("engine/js/src/web/boot.js", "json", "a method of the Web's Request and Response"),
     ("engine/lua/src/vm/load/fetch.lua", "json", "an option, and a method of answers"),

@@ -1,6 +1,6 @@
 //! `sampan build`: one executable from this program and a project.
 //!
-//! [`build`] checks what can be checked without running the project, collects its files (`collect`) with the modules
+//! [`build`] checks the project, collects its files (`collect`) with the modules
 //! that it reaches (`reach`), compresses what is served (`compress`), and writes the executable with the archive
 //! behind it (`write`). The same files give the same bytes: paths are sorted, and no time and no name of this machine
 //! is kept.
@@ -75,7 +75,7 @@ pub fn scripts(project: &Project) -> Result<Vec<(String, String)>, String> {
 }
 
 /// Writes an executable with a project in it. `check` reads the settings and looks for what would keep the project from
-/// starting anywhere.
+/// starting anywhere. `load` loads the project, and gives a warning if it may load only elsewhere.
 ///
 /// # Errors
 /// The fault of the project, with its place; or why the file cannot be written. Nothing is left under its name
@@ -83,6 +83,7 @@ pub fn scripts(project: &Project) -> Result<Vec<(String, String)>, String> {
 pub fn build(
     flags: &BuildFlags,
     check: impl FnOnce(&Project) -> Result<PackedSettings, String>,
+    load: impl FnOnce(&Project) -> Result<Option<String>, String>,
 ) -> Result<Built, String> {
     let project = Project::find(&flags.path)?;
     let output = write::Output::at(&flags.output, flags.force)?;
@@ -90,6 +91,7 @@ pub fn build(
     let settings = check(&project)?;
     let reached = reach::reached(&project)?;
     output.check_outside(project.root(), reached.files.keys())?;
+    let not_loaded = load(&project)?;
     let skipped = collect::Skipped {
         written: settings.written.clone(),
         databases: settings.databases.clone(),
@@ -99,6 +101,7 @@ pub fn build(
     let collected = collect::collect(project.root(), &settings.static_folder, &skipped)?;
     let (mut left_out, mut warnings) = (collected.left_out, settings.warnings);
     warnings.extend(reached.warnings);
+    warnings.extend(not_loaded);
     for path in reached.files.keys() {
         let mut excluded = collected.excluded.iter();
         if excluded.any(|excluded| Path::new(path).starts_with(excluded)) {

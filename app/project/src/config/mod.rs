@@ -6,6 +6,7 @@
 
 mod acme;
 mod dev;
+mod faults;
 mod flags;
 mod listen;
 mod scripts;
@@ -16,6 +17,7 @@ mod tls;
 
 pub use acme::{AcmeConfig, SECTION as ACME, domain};
 pub use dev::{DevSettings, SECTION as DEV};
+pub use faults::ConfigFaults;
 pub use flags::{Flags, OptionNames};
 pub use listen::{ListenAddress, address};
 pub use server::WORKERS_MAX;
@@ -35,6 +37,9 @@ use sampan_host::settings::{AllSettings, Section, Settings};
 pub use sources::Variables;
 use std::path::Path;
 use std::sync::Arc;
+
+/// Reads the sections of other parts of the program, whose project has this folder, for their faults.
+pub type OtherSections<'a> = &'a dyn Fn(&AllSettings, &Path, &mut ConfigFaults);
 
 /// The project to run, and the settings of all sections, of which those of the server itself are resolved.
 #[derive(Clone, Debug)]
@@ -67,19 +72,24 @@ impl Config {
     /// Resolves the settings of a project that was found.
     ///
     /// # Errors
-    /// One line that says what is wrong and what to do.
+    /// A line for each value that is wrong, which says what to do.
     pub fn of_project(
         project: Project,
         flags: &Flags,
         sections: Sections<'_>,
+        others: OtherSections<'_>,
     ) -> Result<Self, String> {
         let variables = flags.env_file.read(project.root())?;
         let environment = Environment::of_process().with(&variables);
-        let sections = read_all(project.root(), flags, &environment, sections)?;
+        let sections = read_all(project.root(), flags, &environment, sections);
+        let sections = sections.map_err(|fault| match flags.names == OptionNames::default() {
+            true => flags.env_file.advised(&fault, project.root()),
+            false => fault,
+        })?;
         Ok(Self {
             warnings: sources::misspelt(&sections, &environment),
             variables,
-            ..Self::of(project, sections, flags.names)?
+            ..Self::of(project, sections, flags.names, others)?
         })
     }
 
@@ -88,10 +98,15 @@ impl Config {
     ///
     /// # Errors
     /// As [`Config::of_project`].
-    pub fn from_text(path: &Path, text: &str, sections: Sections<'_>) -> Result<Self, String> {
+    pub fn from_text(
+        path: &Path,
+        text: &str,
+        sections: Sections<'_>,
+        others: OtherSections<'_>,
+    ) -> Result<Self, String> {
         let flags = Flags::default();
         let sections = read_text(text, FILE, &flags, &Environment::default(), sections)?;
-        Self::of(Project::find(path)?, sections, flags.names)
+        Self::of(Project::find(path)?, sections, flags.names, others)
     }
 
     /// The configuration of a project that has no folder: flags, environment and, if the flags name one, a
@@ -100,13 +115,14 @@ impl Config {
         project: Project,
         flags: &Flags,
         sections: Sections<'_>,
+        others: OtherSections<'_>,
     ) -> Result<Self, String> {
         let environment = Environment::of_process();
         let sections = match &flags.config {
             Some(_) => read_all(project.root(), flags, &environment, sections)?,
             None => read_text("", FILE, flags, &environment, sections)?,
         };
-        Self::of(project, sections, flags.names)
+        Self::of(project, sections, flags.names, others)
     }
 
     /// Returns the names of hosts among the addresses to listen on, in small letters.
@@ -115,38 +131,52 @@ impl Config {
         listen::host_names(&listen).collect()
     }
 
-    /// Resolves the sections of the server itself.
+    /// Resolves the sections of the server itself, and reads the `others` for their faults.
     ///
     /// # Errors
-    /// The place, the key, and what is wrong with its value.
+    /// A line for each value that is wrong, with its place and its key.
     pub fn of(
         project: Project,
         sections: AllSettings,
         option_names: OptionNames,
+        others: OtherSections<'_>,
     ) -> Result<Self, String> {
         let server = sections.of(&SERVER);
         let tell = |key: &'static str| {
             let server = &server;
             move |fault: String| server.tell(&format!("{key}: {fault}"))
         };
+        let mut faults = ConfigFaults::default();
         let listen = listen::resolve(&server.list("listen"), project.root());
-        let listen = listen.map_err(tell("listen"))?;
-        let socket_mode = listen::mode(server.text("socket_mode")).map_err(tell("socket_mode"))?;
+        let listen = faults.keep(listen.map_err(tell("listen")));
+        let socket_mode = listen::mode(server.text("socket_mode")).map_err(tell("socket_mode"));
+        let socket_mode = faults.keep(socket_mode);
         let workers = server.number("workers");
         if !(1..=WORKERS_MAX).contains(&workers) {
             let fault = format!("{workers} workers; it must be 1 to {WORKERS_MAX}");
-            return Err(tell("workers")(fault));
+            faults.keep::<()>(Err(tell("workers")(fault)));
         }
-        let tls = sections.of(&TLS);
-        let acme = sections.of(&ACME);
-        let resolved = AcmeConfig::from_settings(&acme, project.root());
-        let acme = resolved.map_err(|fault| acme.tell(&fault))?;
-        let resolved = TlsConfig::from_settings(&tls, acme, project.root(), &listen);
-        let tls = resolved.map_err(|fault| tls.tell(&fault))?;
-        let scripts = sections.of(&SCRIPTS);
-        let resolved = ScriptSettings::from_settings(&scripts, &project);
+        let root = project.root();
+        let acme = faults.resolve(&sections, &ACME, |acme| {
+            AcmeConfig::from_settings(acme, root)
+        });
+        // What is wrong in these would show here again.
+        let tls = acme.zip(listen.as_ref()).and_then(|(acme, listen)| {
+            faults.resolve(&sections, &TLS, |tls| {
+                TlsConfig::from_settings(tls, acme, root, listen)
+            })
+        });
+        let scripts = faults.resolve(&sections, &SCRIPTS, |scripts| {
+            ScriptSettings::from_settings(scripts, &project)
+        });
+        others(&sections, project.root(), &mut faults);
+        let (Some(listen), Some(socket_mode), Some(tls), Some(scripts), true) =
+            (listen, socket_mode, tls, scripts, faults.is_empty())
+        else {
+            return Err(faults.text());
+        };
         Ok(Self {
-            scripts: resolved.map_err(|fault| scripts.tell(&fault))?,
+            scripts,
             project,
             listen,
             tls,

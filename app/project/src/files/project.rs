@@ -136,7 +136,7 @@ impl Project {
     pub fn load_fault(&self, error: &Error) -> String {
         let mut told = match error.place() {
             Some(_) => error.to_string(),
-            None if self.entry.is_empty() => error.to_string(),
+            None if self.entry.is_empty() || is_of_setting(error) => error.to_string(),
             None => format!("{}: {error}", self.entry),
         };
         // The error of a template has its lines already.
@@ -261,6 +261,15 @@ impl fmt::Debug for Project {
             .field("entry", &self.entry)
             .finish_non_exhaustive()
     }
+}
+
+/// Reports whether an error begins with the origin of a setting, such as `sampan.toml:3: [static]`.
+fn is_of_setting(error: &Error) -> bool {
+    let origin = error.message().split_once(": [").map(|(origin, _)| origin);
+    origin.is_some_and(|origin| {
+        let is_file = origin.contains(".toml") && !origin.contains('\n');
+        is_file || origin.starts_with("SAMPAN_") || origin == "--set"
+    })
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 pub mod calls;
 mod finding;
+pub mod misplaced;
 pub mod read_files;
 pub mod unused;
 

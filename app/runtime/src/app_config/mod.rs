@@ -16,13 +16,14 @@ use crate::reload::script_files::ScriptFiles;
 use crate::reload::seen_files::SeenFiles;
 use crate::sandbox::confinement::Confinement;
 use sampan_db::DatabaseConfig;
+use sampan_env::MissedVariables;
 use sampan_host::Module;
 use sampan_host::capability::{ProjectSettings, TempFolder, WrittenFolder};
-use sampan_host::settings::SettingValue;
+use sampan_host::settings::{AllSettings, SettingValue};
 use sampan_log::{LogSettings, Logger};
 use sampan_project::Language;
 use sampan_project::Project;
-use sampan_project::config::{self, Config, DevSettings, Flags, Setting};
+use sampan_project::config::{self, Config, ConfigFaults, DevSettings, Flags, Setting};
 use sampan_serve::fetch::FetchReach;
 use sampan_serve::files::STORAGE;
 use std::path::{Path, PathBuf};
@@ -77,6 +78,9 @@ pub struct ProgramParts {
     pub scratch: Option<PathBuf>,
     /// True if the project runs without a server, to be tested or checked.
     pub(crate) is_local: bool,
+    /// Notes the variables that scripts miss, where the project is loaded only to see that it loads. Its `on_start`
+    /// does not run then.
+    pub(crate) trial: Option<MissedVariables>,
     /// True if samples can be taken of what scripts do; in Lua of one worker only.
     pub is_profiled: bool,
     /// True if the server runs beside the one that serves the project: see [`AppConfig::make_secondary`].
@@ -93,7 +97,7 @@ impl AppConfig {
     /// Finds the project and its configuration file, and checks both together with the flags.
     ///
     /// # Errors
-    /// One line that says what is wrong and what to do.
+    /// A line for each value that is wrong, which says what to do.
     pub fn resolve(flags: &Flags) -> Result<Self, String> {
         Self::of_project(flags.project()?, flags)
     }
@@ -107,6 +111,7 @@ impl AppConfig {
             project,
             flags,
             capabilities::sections(),
+            &other_faults,
         )?)
     }
 
@@ -116,13 +121,15 @@ impl AppConfig {
     /// # Errors
     /// As [`AppConfig::resolve`].
     pub fn from_text(path: &Path, text: &str) -> Result<Self, String> {
-        Self::of(Config::from_text(path, text, capabilities::sections())?)
+        let sections = capabilities::sections();
+        Self::of(Config::from_text(path, text, sections, &other_faults)?)
     }
 
     /// The configuration of a project that has no folder: flags, environment and, if the flags name one, a
     /// configuration file.
     pub(crate) fn in_memory(project: Project, flags: &Flags) -> Result<Self, String> {
-        Self::of(Config::in_memory(project, flags, capabilities::sections())?)
+        let sections = capabilities::sections();
+        Self::of(Config::in_memory(project, flags, sections, &other_faults)?)
     }
 
     /// The configuration of a server with routes of the program alone: the flags, and the file that they name. Nothing
@@ -140,18 +147,17 @@ impl AppConfig {
 
     fn of(base: Config) -> Result<Self, String> {
         let log = base.sections.of(&sampan_log::SECTION);
-        for one in capabilities::ordered() {
-            (one.configure)(&ProjectSettings {
-                all: &base.sections,
-                root: base.project.root(),
-                scratch: None,
-            })?;
-        }
-        // Told wherever the file is read, also where nothing uses it.
-        base.resolve(&config::DEV, DevSettings::from_settings)?;
+        let mut faults = ConfigFaults::default();
+        let serving = ServeConfig::of(&base.sections, &mut faults);
+        let database = DatabaseSettings::of(&base);
+        database.config.check_url().map_err(|error| {
+            let fault = error.message();
+            let fault = fault.strip_prefix("[db] ").unwrap_or(fault);
+            base.sections.of(&sampan_db::SECTION).tell(fault)
+        })?;
         Ok(Self {
-            database: DatabaseSettings::of(&base),
-            serving: ServeConfig::of(&base)?,
+            database,
+            serving: serving.ok_or_else(|| faults.text())?,
             program: ProgramParts {
                 logger: Logger::new(LogSettings::from_settings(&log)),
                 modules: capabilities::modules(),
@@ -159,6 +165,7 @@ impl AppConfig {
                 host: None,
                 scratch: None,
                 is_local: false,
+                trial: None,
                 is_profiled: false,
                 is_secondary: false,
                 script_files: None,
@@ -283,6 +290,20 @@ impl AppConfig {
     pub fn log_settings(&self) -> LogSettings {
         self.program.logger.settings()
     }
+}
+
+/// Finds the faults of the sections that are not those of the server itself.
+fn other_faults(sections: &AllSettings, root: &Path, faults: &mut ConfigFaults) {
+    for one in capabilities::ordered() {
+        faults.keep((one.configure)(&ProjectSettings {
+            all: sections,
+            root,
+            scratch: None,
+        }));
+    }
+    // Told wherever the file is read, also where nothing uses it.
+    faults.resolve(sections, &config::DEV, DevSettings::from_settings);
+    ServeConfig::of(sections, faults);
 }
 
 /// Every key of the configuration, in the order of the sections. Secrets are counted and not shown.

@@ -7,8 +7,9 @@ use crate::health::settings::{self as health, HealthSettings};
 use crate::lane::settings::{self as lane, LaneSettings};
 use crate::metrics::settings::{self as metrics, MetricsSettings};
 use sampan_host::ScriptLimits;
+use sampan_host::settings::AllSettings;
 use sampan_http::Limits;
-use sampan_project::config::{Config, SERVER};
+use sampan_project::config::{ConfigFaults, SERVER};
 use sampan_serve::admission::{self, OverloadSettings};
 use sampan_serve::files::{self, StaticSettings};
 use sampan_serve::{COMPRESSION, TrustedProxy};
@@ -50,51 +51,61 @@ pub struct ServeConfig {
 }
 
 impl ServeConfig {
-    /// Resolves the settings.
-    ///
-    /// # Errors
-    /// The place, the key, and what is wrong with its value.
-    pub(super) fn of(config: &Config) -> Result<Self, String> {
-        let server = config.sections.of(&SERVER);
+    /// Resolves the settings. `None` if a value is wrong, as the faults tell.
+    pub(super) fn of(sections: &AllSettings, faults: &mut ConfigFaults) -> Option<Self> {
+        let server = sections.of(&SERVER);
         let proxies = server.list("trusted_proxies");
         let proxies: Result<Vec<_>, String> = proxies.iter().map(|text| text.parse()).collect();
         let tell = |fault| server.tell(&format!("trusted_proxies: {fault}"));
-        let trusted_proxies: Vec<_> = proxies.map_err(tell)?;
-        let proxy_protocol = server.flag("proxy_protocol");
-        if proxy_protocol && trusted_proxies.is_empty() {
-            let fault = "proxy_protocol = true: name the proxies that use it in trusted_proxies";
-            return Err(server.tell(fault));
-        }
-        let (takes_http2, takes_h2c) = (server.flag("http2"), server.flag("h2c"));
-        if takes_h2c && !takes_http2 {
-            let fault = "h2c = true is HTTP/2 without TLS, which http2 = false turns off";
-            return Err(server.tell(fault));
-        }
-        let limits = config.resolve(&limits::SECTION, limits::from_settings)?;
-        let lane = config.sections.of(&lane::SECTION);
+        let trusted_proxies: Option<Vec<_>> = faults.keep(proxies.map_err(tell));
+        let has_none = trusted_proxies.as_ref().is_some_and(Vec::is_empty);
+        let proxy_protocol = faults.keep(match server.flag("proxy_protocol") {
+            true if has_none => Err(server
+                .tell("proxy_protocol = true: name the proxies that use it in trusted_proxies")),
+            is_on => Ok(is_on),
+        });
+        let takes_http2 = server.flag("http2");
+        let takes_h2c = faults.keep(match server.flag("h2c") {
+            true if !takes_http2 => {
+                Err(server.tell("h2c = true is HTTP/2 without TLS, which http2 = false turns off"))
+            }
+            is_on => Ok(is_on),
+        });
+        let limits = faults.resolve(sections, &limits::SECTION, limits::from_settings);
+        let csrf = faults.resolve(
+            sections,
+            &sampan_middleware::SECTION,
+            CsrfGuard::from_settings,
+        );
+        let health = faults.resolve(sections, &health::SECTION, HealthSettings::from_settings);
+        let crash = faults.resolve(sections, &crash::SECTION, CrashSettings::checked);
+        let metrics = faults.resolve(sections, &metrics::SECTION, MetricsSettings::from_settings);
+        let files = faults.resolve(sections, &files::SECTION, StaticSettings::from_settings);
+        let limits = limits?;
+        let lane = sections.of(&lane::SECTION);
         let lane = LaneSettings::from_settings(
             &lane,
             limits.script.memory_bytes_max,
             limits.memory_bytes(),
         );
-        let compression = config.sections.of(&COMPRESSION);
+        let compression = sections.of(&COMPRESSION);
         let cache_bytes_max = compression.number("cache_bytes_max");
-        Ok(Self {
-            trusted_proxies,
-            proxy_protocol,
+        Some(Self {
+            trusted_proxies: trusted_proxies?,
+            proxy_protocol: proxy_protocol?,
             takes_http2,
-            takes_h2c,
+            takes_h2c: takes_h2c?,
             process_bytes_max: limits.process_bytes_max,
             http: limits.http,
             script: limits.script,
             compression: compression.flag("enabled").then_some(cache_bytes_max),
-            csrf: config.resolve(&sampan_middleware::SECTION, CsrfGuard::from_settings)?,
-            health: config.resolve(&health::SECTION, HealthSettings::from_settings)?,
+            csrf: csrf?,
+            health: health?,
             lane,
-            crash: config.resolve(&crash::SECTION, CrashSettings::checked)?,
-            overload: OverloadSettings::from_settings(&config.sections.of(&admission::SECTION)),
-            metrics: config.resolve(&metrics::SECTION, MetricsSettings::from_settings)?,
-            static_files: config.resolve(&files::SECTION, StaticSettings::from_settings)?,
+            crash: crash?,
+            overload: OverloadSettings::from_settings(&sections.of(&admission::SECTION)),
+            metrics: metrics?,
+            static_files: files?,
         })
     }
 

@@ -16,7 +16,7 @@ fn resolve(text: &str, flags: &Flags) -> Result<AppConfig, String> {
         capabilities::sections(),
     )?;
     let project = Project::in_memory("app.lua", &[]);
-    AppConfig::of(Config::of(project, all, flags.names)?)
+    AppConfig::of(Config::of(project, all, flags.names, &other_faults)?)
 }
 
 #[test]
@@ -50,6 +50,28 @@ fn flags_win_over_the_file_and_the_file_over_defaults() {
         resolve("", &Flags::default()).expect("valid").base.listen,
         [address("127.0.0.1:8080").expect("valid")]
     );
+}
+
+#[test]
+fn the_faults_of_all_sections_are_told_at_once() {
+    let text = "[server]\nlisten = \"8080\"\nsocket_mode = \"rw\"\ntrusted_proxies = [\"proxy\"]\n\
+        [limits]\nheaders_max = 1000\n\
+        [sse]\nheartbeat_millis = 300_000\n\
+        [metrics]\nenabled = true\npath = \"metrics\"\n\
+        [health]\npath = \"health\"\n";
+    let fault = resolve(text, &Flags::default()).expect_err("wrong values");
+    for part in [
+        "sampan.toml:2: [server] listen: ",
+        "sampan.toml:3: [server] socket_mode: ",
+        "sampan.toml:4: [server] trusted_proxies: ",
+        "sampan.toml:6: [limits] headers_max is 1000",
+        "sampan.toml:8: [sse] heartbeat_millis is 300000",
+        "sampan.toml:11: [metrics] path",
+        "sampan.toml:13: [health] path",
+    ] {
+        let lines = fault.lines().filter(|line| line.starts_with(part));
+        assert_eq!(lines.count(), 1, "{part} in: {fault}");
+    }
 }
 
 #[test]
@@ -457,7 +479,7 @@ fn every_key_has_an_effect() {
             ("health" | "metrics", "path") => "\"/other\"".to_owned(),
             ("metrics", "listen") => "\"127.0.0.1:9100\"".to_owned(),
             ("limits", "process_bytes_max") => "\"1GB\"".to_owned(),
-            ("db", "url") => "\"postgres://other\"".to_owned(),
+            ("db", "url") => "\"postgres://other@a.test/data\"".to_owned(),
             ("fetch", "ca") => format!("{:?}", authority.path()),
             _ => other_value(key),
         };

@@ -19,6 +19,7 @@ use sampan_log::Logger;
 use sampan_project::Project;
 use sampan_project::config::Flags;
 use sampan_project::inspect::calls::{self, CallKind};
+use sampan_project::inspect::misplaced;
 use sampan_project::inspect::read_files::ReadFiles;
 use sampan_project::inspect::unused;
 use sampan_project::inspect::{Finding, Severity};
@@ -76,11 +77,6 @@ fn checked(mut config: AppConfig, scratch: &Path, report: &mut CheckReport) -> R
     } = found;
     report.templates = templates.len();
     let mut told: Vec<String> = faults;
-    config
-        .database
-        .config
-        .check_url()
-        .map_err(|fault| fault.to_string())?;
     told.extend(migration_faults(&config, report)?);
     told.extend(certificate_fault(&config));
     let can_load = told.is_empty();
@@ -177,6 +173,8 @@ fn checked(mut config: AppConfig, scratch: &Path, report: &mut CheckReport) -> R
         report.findings.push(finding);
     }
     report.findings.extend(scripts.unused(&project, &templates));
+    let misplaced = misplaced::findings(&project, &folder, &skipped, scripts.texts());
+    report.findings.extend(misplaced);
     Ok(())
 }
 

@@ -10,10 +10,12 @@ mod foreign;
 mod look;
 pub(crate) mod promises;
 mod routes;
+mod trial;
 mod unmatched;
 mod work;
 
 pub use check::{CheckReport, check};
 pub use promises::misused_promises;
 pub use routes::{ProjectDeclarations, RouteKind, RouteLaneWord, RouteRow, routes};
+pub(crate) use trial::try_out;
 pub use work::{WorkKind, WorkRow};

@@ -39,7 +39,7 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Files that the process may need besides its connections: the project's sources, and what capabilities open.
+/// Files that the process may need besides its connections and what capabilities open: the project's sources.
 const RESERVED_FILES: u64 = 64;
 
 /// Starts servers.
@@ -237,7 +237,11 @@ impl Server {
                 https.port(),
                 RedirectAnswers {
                     challenges: acme.as_ref().map(AcmeSettings::challenge_folder),
-                    health: shared.health_answers().map(HealthAnswers::without_token),
+                    // In development other hosts are refused, which only the address with TLS does.
+                    health: match shared.config.program.development {
+                        None => shared.health_answers().map(HealthAnswers::without_token),
+                        Some(_) => None,
+                    },
                 },
                 logger,
             )?),
@@ -338,9 +342,10 @@ fn listen(config: &AppConfig) -> Result<ServerListeners, String> {
         Some(_) => METRICS_CONNECTIONS_MAX,
         None => 0,
     };
-    let files =
-        RESERVED_FILES + capabilities::open_files_max() + (files + of_redirect + of_metrics) as u64;
-    let mut notes = Vec::from_iter(sampan_http::raise_open_files(&mut limits, files));
+    let files = RESERVED_FILES + (files + of_redirect + of_metrics) as u64;
+    let shared = capabilities::open_files_max();
+    let lowered = sampan_http::raise_open_files(&mut limits, files, shared)?;
+    let mut notes = Vec::from_iter(lowered);
     let user = config
         .base
         .user

@@ -13,7 +13,7 @@ use crate::worker::start::{LoadedWorker, STACK_BYTES, deaf_while_loading, run_he
 use sampan_host::capability::Beside;
 use sampan_host::log::Level;
 use sampan_host::{Error, ErrorKind};
-use sampan_http::{HandlerSlot, Pump, PumpSocket, Runtime, WorkerHandle};
+use sampan_http::{Handler, HandlerSlot, Pump, PumpSocket, Runtime, WorkerHandle};
 use sampan_serve::Dispatch;
 use std::io;
 use std::net::TcpStream;
@@ -190,27 +190,24 @@ async fn serve(
         drop(spawn_local(Rc::clone(&loader).obey(orders)));
         let dispatched = Rc::clone(&dispatch);
         let program = &config.program;
-        let handler: HandlerSlot = match (program.development.clone(), &program.script_files) {
-            (Some(development), _) => development.handler(dispatched),
-            (None, Some(files)) => {
+        let mut inner: Rc<dyn Handler> = match &program.script_files {
+            Some(files) if program.development.is_none() => {
                 let body_bytes_max = config.serving.http.body_bytes_max;
-                Rc::new(FileModeHandler::new(dispatched, files, body_bytes_max)).into()
+                let dispatched = Rc::clone(&dispatched);
+                Rc::new(FileModeHandler::new(dispatched, files, body_bytes_max))
             }
-            (None, None) => dispatched.into(),
+            _ => Rc::clone(&dispatched) as Rc<dyn Handler>,
         };
-        let handler = match health {
-            Some(answers) => {
-                let inner = handler.current();
-                HandlerSlot::new(Rc::new(HealthHandler { answers, inner }))
-            }
-            None => handler,
-        };
-        let handler = match metrics {
-            Some(answers) => {
-                let inner = handler.current();
-                HandlerSlot::new(Rc::new(MetricsHandler { answers, inner }))
-            }
-            None => handler,
+        if let Some(answers) = health {
+            inner = Rc::new(HealthHandler { answers, inner });
+        }
+        if let Some(answers) = metrics {
+            inner = Rc::new(MetricsHandler { answers, inner });
+        }
+        let handler = match program.development.clone() {
+            // Outermost: it refuses requests for other hosts.
+            Some(development) => development.handler(dispatched, inner),
+            None => HandlerSlot::new(inner),
         };
         let time_max = Duration::from_millis(config.serving.http.shutdown_millis_max);
         let cut = match &side {

@@ -68,9 +68,19 @@ impl WorkerGeneration {
                 &config.storage_folder(),
                 &config.database.config.path,
                 config.serving.static_files.clone(),
-            )?,
+            )
+            .map_err(|error| of_section(&error, config))?,
             compression: compression.map(Rc::new),
         }))
+    }
+}
+
+/// Returns the error of opening static files, with the place of the setting that it names.
+fn of_section(error: &Error, config: &AppConfig) -> Error {
+    let settings = config.base.sections.of(&sampan_serve::files::SECTION);
+    match error.message().strip_prefix("[static] ") {
+        Some(fault) => Error::new(ErrorKind::Load, settings.tell(fault)),
+        None => error.clone(),
     }
 }
 
@@ -300,6 +310,9 @@ impl Loader {
         context.put(Rc::new(config.program.logger.clone()) as Rc<dyn Log>);
         context.put(config.serving.script.clone());
         context.put(Variables(config.base.variables.clone()));
+        if let Some(missed) = &config.program.trial {
+            context.put(missed.clone());
+        }
         context.put(self.place);
         context.put(config.base.project.modules());
         context.put(Hooks::default());
@@ -580,7 +593,12 @@ impl Loader {
 fn warn_of(generation: &WorkerGeneration, loaded: &Loaded, is_project: bool) {
     let config = &generation.shared.config;
     if let Some(folder) = generation.files.missing_folder() {
-        let text = format!("[static] folder = {folder:?}: there is no such folder in the project");
+        let text = format!("folder = {folder:?}: there is no such folder in the project");
+        let text = config
+            .base
+            .sections
+            .of(&sampan_serve::files::SECTION)
+            .tell(&text);
         config.program.logger.text(Level::Warn, text);
     }
     if let Some(folder) = generation.files.folder_with_database() {

@@ -49,7 +49,9 @@ impl WorkerPlan {
         gate.serve(handle.clone());
         loader.serve_database();
         loader.serve(&loader.generation(), &loaded);
-        loader.start_hooks(&loaded).await?;
+        if self.generation.config.program.trial.is_none() {
+            loader.start_hooks(&loaded).await?;
+        }
         let (names, abandoned, on_deaf) = (loaded.handler_names(), handle.clone(), self.on_deaf);
         let on_deaf = move |name: &str| on_deaf(abandoned, name);
         self.watchdog.loaded(self.id, names, Box::new(on_deaf));

@@ -8,6 +8,7 @@ use crate::dispatch::guarding::Way;
 use crate::dispatch::loaded::Loaded;
 use crate::gate::chain_end::ChainEnd;
 use crate::request::observers::Observers;
+use crate::routing::normal_form::hides_dot_segments;
 use crate::routing::routes::Allow;
 use crate::routing::spans::Spans;
 use sampan_http::{Answer, Method, Request};
@@ -31,7 +32,7 @@ pub(super) fn no_route(
     let allow = if has_file { allow.with_get() } else { allow };
     let missing = |status, allow| {
         let handler = match status {
-            204 => None,
+            204 | 400 => None,
             _ => loaded.not_found,
         };
         let has_page = status == 404 && handler.is_none() && errors::prefers_page(request);
@@ -48,6 +49,8 @@ pub(super) fn no_route(
         }
     };
     let end = match (loaded.fetch, allow.is_empty()) {
+        // Middleware would see another path than a script that decodes it.
+        (Some(_), _) if hides_dot_segments(&normal) => missing(400, Allow::NONE),
         (Some(fetch), _) => ChainEnd::Handler(fetch),
         (None, true) if is_options && normal == "*" => missing(204, Allow::ALL),
         (None, true) => missing(404, allow),

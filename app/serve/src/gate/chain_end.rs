@@ -21,7 +21,7 @@ pub(crate) enum ChainEnd {
     Native(NativeHandler),
     /// A folder that has a page: its client asks again, with a slash at the end.
     Folder,
-    /// A status, because nothing is there: 404, 405, or 204 for OPTIONS.
+    /// A status, because nothing is there: 404, 405, or 204 for OPTIONS; or 400, because the path is refused.
     Status {
         /// The status.
         status: u16,

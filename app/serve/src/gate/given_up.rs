@@ -27,6 +27,7 @@ pub(crate) struct WaitingRequest {
 /// The rest of a handler. Dropped before that has ended, the request was given up.
 pub(crate) struct WaitingHandler {
     request: WaitingRequest,
+    /// The time at which the handler had to wait first.
     since: Instant,
     rest: Option<Box<dyn Suspended>>,
 }
@@ -77,21 +78,23 @@ impl WaitingHandler {
         let Some(view) = &self.request.view else {
             return;
         };
-        // The time of a handler that reads its body as that comes begins again with each read.
-        let since = view
-            .read_at()
-            .map_or(self.since, |read| read.max(self.since));
-        let waited = since.elapsed();
         let coarse = Duration::from_millis(CLOCK_MILLIS_MAX);
         let ending = control.ending.get().map(Instant::elapsed);
         if ending.is_some_and(|elapsed| elapsed + coarse >= control.shutdown_time_max) {
             let message = format!(
                 "{}: cut by the shutdown after {} ms (shutdown_millis_max)",
                 view.title(),
-                waited.as_millis()
+                self.since.elapsed().as_millis()
             );
             control::warn_cut(control, view, message);
-        } else if waited + coarse >= control.handler_time_max || view.request().is_overdue() {
+            return;
+        }
+        // The time of a handler that reads its body as that comes begins again with each read.
+        let since = view
+            .read_at()
+            .map_or(self.since, |read| read.max(self.since));
+        let waited = since.elapsed();
+        if waited + coarse >= control.handler_time_max || view.request().is_overdue() {
             let message = format!(
                 "no answer after {} ms: given up (handler_millis_max)",
                 waited.as_millis()
@@ -192,9 +195,15 @@ impl Drop for Ending {
     }
 }
 
-/// Lets a script that was given up end in order.
+/// Lets a script that was given up end in order. A handler whose answer is to be recorded writes nothing any more:
+/// there would be no record of that, and its client may send the request again.
 pub(crate) fn end_in_order(request: WaitingRequest, mut rest: Rest) {
     let control = Rc::clone(&request.control);
+    if let (Rest::Handler(_), Some(view)) = (&rest, &request.view)
+        && view.additions.recorder().is_some()
+    {
+        control.current.refuse_writes(&**view);
+    }
     let ending = Ending::new(request.clone());
     drop(spawn_local(async move {
         let mut visit = control.gate.visit();
@@ -226,6 +235,8 @@ pub(crate) fn end_in_order(request: WaitingRequest, mut rest: Rest) {
         if let Some(body) = sink.into_stream() {
             end_in_order(request, Rest::Body(body));
         }
+        // It runs no more when what it holds is given to others.
+        drop(rest);
         drop(ending);
     }));
 }

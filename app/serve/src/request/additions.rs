@@ -3,7 +3,9 @@
 
 use crate::answer::errors::refused;
 use sampan_host::answer::{BYTES, TEXT};
-use sampan_host::request::{AnswerKeeper, AnswerPlans, AnswerRecorder, WholeAnswer, is_answered};
+use sampan_host::request::{
+    AnswerKeeper, AnswerPlans, AnswerRecorder, HeldToEnd, WholeAnswer, is_answered,
+};
 use sampan_host::{Error, Store};
 use sampan_http::{Body, Response};
 use std::cell::{Cell, RefCell};
@@ -238,14 +240,15 @@ impl Additions {
         self.change(|progress| progress.is_handled = true);
         if !self.store.is_empty() {
             drop(self.take_keeper());
-            self.end_recording();
+            self.end_holding();
         }
     }
 
-    /// Drops the recorder once no script runs for the request that could write.
-    fn end_recording(&self) {
+    /// Drops the recorder, and what is held until then, once no script runs for the request that could write.
+    fn end_holding(&self) {
         if self.is_over() {
             self.drop_recorder();
+            HeldToEnd::end(&self.store);
         }
     }
 
@@ -257,7 +260,7 @@ impl Additions {
     /// Ends a part of the request.
     pub(crate) fn end_part(&self) {
         self.change(|progress| progress.parts = progress.parts.saturating_sub(1));
-        self.end_recording();
+        self.end_holding();
     }
 
     /// Reports whether no script runs for the request any more.

@@ -4,7 +4,14 @@ use sampan_host::request::is_answered;
 use sampan_host::{Args, Context, Error, FunctionKind, Module, Type, Value, param, row};
 use sampan_http::Request;
 use sampan_http::codec::is_field_value;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+
+/// The most bytes that the `Link` fields of all hints of a request have, whether they have been sent or wait: a client
+/// that does not read leaves them in memory.
+const LINKS_BYTES_MAX: usize = 64 * 1024;
+
+/// The bytes of a field `Link` without its value.
+const NAME_BYTES: usize = b"Link: \r\n".len();
 
 /// The method for scripts.
 pub static MODULE: Module = Module {
@@ -16,12 +23,33 @@ pub static MODULE: Module = Module {
         ) -> Type::Nothing, FunctionKind::Sync(early_hints),
         "Tells the browser what the page will need, while the handler still waits for the database or for another \
          server: an answer 103 with these `Link` fields leaves at the next wait, once nothing is left to be committed. \
-         The answer itself does not get them. A client of HTTP/1.0 gets no hints.")],
+         The answer itself does not get them. A client of HTTP/1.0 gets no hints. Those of a request have at most \
+         64 KiB together.")],
     ..Module::EMPTY
 };
 
-/// The links that wait to be sent, in the request's store.
-struct WaitingLinks(RefCell<Vec<String>>);
+/// The links of a request, in its store.
+#[derive(Default)]
+struct EarlyLinks {
+    waiting: RefCell<Vec<String>>,
+    /// The bytes of all its fields, those that were sent among them.
+    bytes: Cell<usize>,
+}
+
+impl EarlyLinks {
+    fn add(&self, links: Vec<String>) -> Result<(), Error> {
+        let fields = links.iter().map(|link| NAME_BYTES + link.len());
+        let bytes = self.bytes.get() + fields.sum::<usize>();
+        if bytes > LINKS_BYTES_MAX {
+            return Err(Error::script(format!(
+                "the hints of a request have at most {LINKS_BYTES_MAX} bytes together: send each link once"
+            )));
+        }
+        self.bytes.set(bytes);
+        self.waiting.borrow_mut().extend(links);
+        Ok(())
+    }
+}
 
 fn early_hints(_: &Context, mut args: Args) -> Result<Value, Error> {
     let Value::List(links) = args.take(0) else {
@@ -42,11 +70,9 @@ fn early_hints(_: &Context, mut args: Args) -> Result<Value, Error> {
     });
     let links: Vec<String> = links.collect::<Result<_, _>>()?;
     let store = request.store();
-    let waiting = store
-        .get::<WaitingLinks>()
-        .unwrap_or_else(|| store.put(WaitingLinks(RefCell::default())));
-    waiting.0.borrow_mut().extend(links);
-    Ok(Value::Null)
+    let kept = store.get::<EarlyLinks>();
+    let kept = kept.unwrap_or_else(|| store.put(EarlyLinks::default()));
+    kept.add(links).map(|()| Value::Null)
 }
 
 /// Hands the links of a request whose handler waits to the connection, if they may leave now.
@@ -58,13 +84,13 @@ pub(crate) fn send(
     if store.is_empty() {
         return;
     }
-    let Some(waiting) = store.get::<WaitingLinks>() else {
+    let Some(links) = store.get::<EarlyLinks>() else {
         return;
     };
-    if waiting.0.borrow().is_empty() || !may_leave() {
+    if links.waiting.borrow().is_empty() || !may_leave() {
         return;
     }
-    for link in waiting.0.take() {
+    for link in links.waiting.take() {
         // They were checked before.
         let _ = request.early_hint(link.as_bytes());
     }

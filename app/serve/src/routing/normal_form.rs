@@ -46,17 +46,25 @@ pub fn normal_form(path: &str) -> Cow<'_, str> {
 }
 
 /// A path in normal form as an application may read it that decodes slashes and merges them: `//admin/x` and
-/// `/admin%2Fx` are `/admin/x`.
+/// `/admin%2Fx` are `/admin/x`. So is `/admin%5Cx`: a URL's parser makes a slash of a backslash.
 /// `None` where that is the path itself.
 pub(crate) fn merged_slashes(path: &str) -> Option<String> {
-    if !path.contains("//") && !path.contains("%2F") {
+    if !path.contains("//") && !path.contains("%2F") && !path.contains("%5C") {
         return None;
     }
-    let mut read = path.replace("%2F", "/");
+    let mut read = path.replace("%2F", "/").replace("%5C", "/");
     while read.contains("//") {
         read = read.replace("//", "/");
     }
     Some(read)
+}
+
+/// Reports whether an application that decodes the slashes of a path in normal form finds a dot segment between them:
+/// `/..%2Fadmin`. The codec refuses those between slashes as they are.
+pub(crate) fn hides_dot_segments(path: &str) -> bool {
+    let read = path.contains('%').then(|| merged_slashes(path)).flatten();
+    let mut segments = read.iter().flat_map(|read| read.split('/'));
+    segments.any(|segment| matches!(segment, "." | ".."))
 }
 
 /// The byte that the two hexadecimal digits at the front stand for.
@@ -83,8 +91,28 @@ mod tests {
             ("//admin/x", Some("/admin/x")),
             ("/admin%2Fx", Some("/admin/x")),
             ("/admin//x/%2F", Some("/admin/x/")),
+            ("/%5Cadmin%5Cx", Some("/admin/x")),
         ] {
             assert_eq!(merged_slashes(path).as_deref(), read, "{path}");
+        }
+    }
+
+    #[test]
+    fn dot_segments_between_encoded_slashes_are_found() {
+        for (path, is_hidden) in [
+            ("/.%2Fadmin/x", true),
+            ("/..%2fadmin/x", true),
+            ("/a%2f..%2Fadmin/x", true),
+            ("/a%2f%2e%2e", true),
+            ("/x/..%5Cadmin", true),
+            ("/x%2F.", true),
+            ("/a/b", false),
+            ("/a%2F...%2Fb", false),
+            ("/a%2Fb..%2F.c", false),
+            ("//a%2Fb", false),
+        ] {
+            let normal = normal_form(path);
+            assert_eq!(hides_dot_segments(&normal), is_hidden, "{path}");
         }
     }
 

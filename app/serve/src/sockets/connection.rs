@@ -28,6 +28,9 @@ const TURN_EVENTS_MAX: u32 = 16;
 /// the server ends.
 const CLOSE_MILLIS_MAX: u64 = 5_000;
 
+/// The allocator has a size of its own for so many bytes, and very many sockets may be silent.
+const _: () = assert!(size_of::<SocketConnection>() <= 320);
+
 pub(crate) struct SocketConnection {
     stream: Upgraded,
     socket: Rc<Socket>,
@@ -45,7 +48,7 @@ pub(crate) struct SocketConnection {
     /// The time at which the client last took something, while something waits for it.
     stalled_since: Option<u64>,
     /// The close frame that ends the connection: the client's, else ours.
-    end: Option<CloseFrame>,
+    end: Option<Box<CloseFrame>>,
     /// The client's close frame is here.
     is_answered: bool,
     /// The time at which the connection ends whatever the client does, once our close frame is written.
@@ -138,8 +141,8 @@ impl SocketConnection {
                     // A close frame of ours that was not written has ended nothing.
                     let is_closed = self.is_answered || self.close_by.is_some();
                     let end = self.end.take().filter(|_| is_closed);
-                    let end = end.unwrap_or_else(|| CloseFrame::new(codes::ABNORMAL, ""));
-                    let CloseFrame { code, reason } = end;
+                    let end = end.unwrap_or_else(|| CloseFrame::new(codes::ABNORMAL, "").into());
+                    let CloseFrame { code, reason } = *end;
                     self.start(SocketEvent::Close { code, reason }, cx);
                     continue;
                 }
@@ -240,7 +243,7 @@ impl SocketConnection {
                     if !self.socket.is_closing() {
                         self.socket.answer_close(frame.payload());
                     }
-                    self.end = Some(frame);
+                    self.end = Some(frame.into());
                     return 0;
                 }
             };
@@ -260,7 +263,8 @@ impl SocketConnection {
             return;
         }
         if self.socket.is_closing() && self.end.is_none() {
-            self.end = self.socket.outgoing(|out| writing::close_frame(out));
+            let end = self.socket.outgoing(|out| writing::close_frame(out));
+            self.end = end.map(Box::new);
         }
         let mut has_moved = false;
         let written = writing::poll_write_all(
@@ -291,6 +295,7 @@ impl SocketConnection {
             }
         }
         self.stream.note_unsent(self.socket.buffered(), has_moved);
+        self.socket.count_by(|| self.stream.unsent_counter());
     }
 
     /// Our close frame is written.

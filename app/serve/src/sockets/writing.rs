@@ -6,7 +6,7 @@ use sampan_http::Upgraded;
 use sampan_http::websocket::{CloseFrame, Head, Opcode, codes};
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use tokio::io::AsyncWrite;
 
 /// A message of fewer bytes is not worth the compression.
@@ -88,6 +88,10 @@ pub(super) fn poll_write_all(
     has_moved: &mut bool,
     cx: &mut Context<'_>,
 ) -> Poll<io::Result<()>> {
+    if socket.is_blocked() {
+        // Frames are put together once they can leave.
+        ready!(stream.poll_writable(cx))?;
+    }
     loop {
         let is_empty = socket.outgoing(|out| {
             if let Some(bits) = window_bits {

@@ -71,7 +71,7 @@ fn the_copy_is_one_file_with_everything_in_it() {
     assert_eq!(last.done_pages, last.total_pages);
     drop(writer);
     assert_eq!(files(&folder), ["a.db", "copy %41?x#y.db"]);
-    let copy = Connection::open(&to).expect("opened");
+    let copy = crate::sqlite::memory::connect_for_test(&to).expect("opened");
     let rows: i64 = copy
         .query_row("SELECT count(*) FROM v", (), |row| row.get(0))
         .expect("a view");

@@ -119,7 +119,7 @@ impl Snapshot {
         // The file may be another program's, so its journal stays as it is.
         let begin = || -> rusqlite::Result<(Connection, i64)> {
             let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-            let sqlite = Connection::open_with_flags(&path, flags)?;
+            let sqlite = crate::sqlite::memory::connect(&path, flags)?;
             functions::install(&sqlite)?;
             sqlite.busy_timeout(Duration::from_millis(config.busy_millis_max))?;
             sqlite.execute_batch("PRAGMA query_only=ON; PRAGMA cell_size_check=ON; BEGIN")?;

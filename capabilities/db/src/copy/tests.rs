@@ -32,7 +32,7 @@ impl Rig {
     }
 
     fn sqlite(&self) -> Connection {
-        Connection::open(self.from().path).expect("SQLite")
+        crate::sqlite::memory::connect_for_test(self.from().path).expect("SQLite")
     }
 
     fn copy_with(&self, url: String, replaces: bool) -> Result<CopyReport, String> {

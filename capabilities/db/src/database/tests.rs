@@ -34,7 +34,7 @@ impl Replaced {
             lines,
         };
         scene.write("CREATE TABLE old(id); INSERT INTO old VALUES (7)");
-        rusqlite::Connection::open(scene.folder.path("right.db"))
+        crate::sqlite::memory::connect_for_test(scene.folder.path("right.db"))
             .and_then(|right| {
                 right.execute_batch("CREATE TABLE new(id); INSERT INTO new VALUES (1), (2)")
             })
@@ -75,7 +75,7 @@ impl Replaced {
 }
 
 fn count(path: &Path, table: &str) -> i64 {
-    let sqlite = rusqlite::Connection::open(path).expect("a database");
+    let sqlite = crate::sqlite::memory::connect_for_test(path).expect("a database");
     let sql = format!("SELECT count(*) FROM {table}");
     sqlite
         .query_row(&sql, (), |row| row.get(0))
@@ -180,7 +180,8 @@ fn a_log_that_is_removed_is_copied_before_a_connection_is_opened() {
 
 /// A connection of another program that needs the state of the database as it is now.
 fn reader_of_this_state(scene: &Replaced) -> rusqlite::Connection {
-    let reader = rusqlite::Connection::open(scene.folder.path("a.db")).expect("opened");
+    let reader =
+        crate::sqlite::memory::connect_for_test(scene.folder.path("a.db")).expect("opened");
     reader
         .execute_batch("BEGIN; SELECT * FROM old")
         .expect("read");

@@ -255,6 +255,7 @@ impl WorkerDb {
         if self.is_in_transaction() {
             return Err(ErrorCode::Denied.error(ErrorKind::Script, running::OUTSIDE));
         }
+        self.check_write()?;
         self.wrote.set(true);
         self.behind.note_write();
         if self.is_open() {

@@ -279,6 +279,27 @@ impl WorkerDb {
     }
 }
 
+impl WorkerDb {
+    /// Commits the open group before a read that has undone a transaction once.
+    pub(super) fn commit_before_lonely(&self, sql: &str) -> Result<(), Error> {
+        let is_read = match &*self.group.borrow() {
+            GroupState::Open(group) => group.writer.is_readonly(sql).unwrap_or(false),
+            _ => false,
+        };
+        if is_read && self.is_lonely(sql) {
+            self.commit_now()
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Reports whether a statement outside of a batch has undone a transaction before.
+    pub(super) fn is_lonely(&self, sql: &str) -> bool {
+        let opened = self.database.opened();
+        self.depth.get() == 0 && opened.is_some_and(|opened| opened.lonely.contains(sql))
+    }
+}
+
 impl Drop for WorkerDb {
     /// A worker that ends in the middle of a group takes it back; the connection goes to the next.
     fn drop(&mut self) {

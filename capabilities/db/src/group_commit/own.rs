@@ -124,7 +124,7 @@ impl WorkerDb {
             _ => None,
         };
         let result = match within {
-            Some(result) => result.map_err(|fault| self.examine(sql, fault)),
+            Some(result) => result.map_err(|fault| self.examine(sql, fault, 0)),
             None => {
                 let reader = self.reader()?;
                 self.reads.begin(reader, &self.database.commits);

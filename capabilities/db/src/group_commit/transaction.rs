@@ -17,8 +17,8 @@ use crate::api::TRANSACTION;
 use crate::config::DatabaseConfig;
 use crate::group_commit::acquire::{RETRY_MILLIS, busy, has_log_room, refusal};
 use crate::group_commit::commit_thread::PendingCommit;
-use crate::group_commit::write::is_schema_change;
 use crate::group_commit::writer::Refused;
+use crate::sql_policy::authorizer::is_schema_change;
 use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::error::{ErrorCode, StatementError};
 use crate::sqlite::run::RunLimits;
@@ -42,6 +42,8 @@ pub(crate) struct Transaction {
     changes_schema: Cell<bool>,
     /// Ends it when its time is up.
     timer: RefCell<Option<AbortHandle>>,
+    /// The error of the last statement, or of the commit: the likely reason of a rollback.
+    cause: RefCell<Option<Error>>,
     place: TransactionPlace,
 }
 
@@ -99,6 +101,7 @@ impl Transaction {
             held_before: RefCell::default(),
             changes_schema: Cell::new(false),
             timer: RefCell::default(),
+            cause: RefCell::default(),
             place,
         });
         let mut pause = RETRY_MILLIS.0;
@@ -192,7 +195,10 @@ impl Transaction {
         self.changes_schema
             .set(self.changes_schema.get() || is_schema_change(sql));
         let error = match result {
-            Ok(done) => return Ok(done),
+            Ok(done) => {
+                self.cause.take();
+                return Ok(done);
+            }
             Err(fault) => self.examine(fault),
         };
         if error.kind() != ErrorKind::TooLong {
@@ -208,6 +214,7 @@ impl Transaction {
 
     /// After an error: whether SQLite has undone the transaction with it.
     fn examine(&self, fault: StatementError) -> Error {
+        self.cause.replace(Some(fault.error.clone()));
         let is_gone = match &*self.state.borrow() {
             TransactionState::Open(writer) => !writer.in_transaction(),
             _ => false,
@@ -281,11 +288,18 @@ impl Transaction {
             give_back(opened);
         }
         drop(self.place.announced.take());
-        self.place.running.outbox.settle(verdict);
+        let outbox = &self.place.running.outbox;
+        match self.cause.take() {
+            Some(cause) if verdict == Verdict::Failed => outbox.fail(&cause),
+            _ => outbox.settle(verdict),
+        }
     }
 
     fn end(&self, ending: TransactionEnd) {
         if let Some(writer) = self.take(ending) {
+            if let TransactionEnd::TimedOut = ending {
+                self.cause.replace(Some(ending.error(self.config())));
+            }
             self.over(Verdict::Failed, |opened| opened.roll_back(writer));
         }
     }
@@ -341,6 +355,7 @@ impl Transaction {
                 Ok(())
             }
             Err(fault) => {
+                self.cause.replace(Some(fault.error.clone()));
                 self.over(Verdict::Failed, |opened| opened.take_back(writer, &fault));
                 if fault.code == ErrorCode::ForeignKey {
                     return Err(fault.code.error(

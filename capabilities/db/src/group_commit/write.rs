@@ -3,7 +3,7 @@
 use crate::group_commit::acquire::refusal;
 use crate::group_commit::worker::{GroupState, WorkerDb};
 use crate::group_commit::writer::Refused;
-use crate::sql_policy::authorizer::first_word;
+use crate::sql_policy::authorizer::is_schema_change;
 use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::error::{ErrorCode, StatementError};
 use crate::sqlite::open::Role;
@@ -61,6 +61,7 @@ impl WorkerDb {
             limit_name,
         };
         let reads = run(config.query_inline_millis_max, "query_inline_millis_max");
+        self.commit_before_lonely(sql)?;
         let within = match &*self.group.borrow() {
             GroupState::Open(group) => match group.writer.is_readonly(sql) {
                 Ok(false) => None,
@@ -76,7 +77,7 @@ impl WorkerDb {
             }
         };
         if let Some(result) = within {
-            return result.map_err(|fault| self.examine(sql, fault));
+            return result.map_err(|fault| self.examine(sql, fault, 0));
         }
         self.write(sql, may_wait, |writer| {
             work(writer, &run(config.write_millis_max, "write_millis_max"))
@@ -140,11 +141,7 @@ impl WorkerDb {
         may_wait: bool,
         work: impl Fn(&SqliteConnection) -> Result<T, StatementError>,
     ) -> Result<T, Error> {
-        let is_lonely = self.depth.get() == 0
-            && self
-                .database
-                .opened()
-                .is_some_and(|opened| opened.lonely.contains(sql));
+        let is_lonely = self.is_lonely(sql);
         if is_lonely {
             self.commit_now()?;
         }
@@ -157,7 +154,7 @@ impl WorkerDb {
     }
 
     /// Commits in the middle of a run, whose writes are lost if that fails.
-    fn commit_now(&self) -> Result<(), Error> {
+    pub(super) fn commit_now(&self) -> Result<(), Error> {
         let committed = self.commit_in_place();
         if committed.is_err() {
             self.note_lost();
@@ -197,7 +194,7 @@ impl WorkerDb {
         }
         match result {
             Err(fault) => {
-                let mut error = self.examine(sql, fault);
+                let mut error = self.examine(sql, fault, 1);
                 if error.kind() == ErrorKind::TooLong {
                     // A write cannot be done again elsewhere, as a read can.
                     error = error.with_kind(ErrorKind::Script);
@@ -231,8 +228,9 @@ impl WorkerDb {
         }
     }
 
-    /// After an error of a write: whether the transaction is still there, and what follows if it is not.
-    pub(super) fn examine(&self, sql: &str, fault: StatementError) -> Error {
+    /// After an error of a statement: whether the transaction is still there, and what follows if it is not. A read may
+    /// undo it too: `writes` is the number of the group's writes that the statement is, 1 or 0.
+    pub(super) fn examine(&self, sql: &str, fault: StatementError, writes: u32) -> Error {
         let is_gone = match &*self.group.borrow() {
             GroupState::Open(group) => !group.writer.in_transaction(),
             _ => false,
@@ -243,7 +241,7 @@ impl WorkerDb {
         let GroupState::Open(group) = self.group.replace(GroupState::Closed) else {
             return fault.error;
         };
-        let was_alone = group.writes.get() <= 1 && self.depth.get() == 0;
+        let was_alone = group.writes.get() <= writes && self.depth.get() == 0;
         if let Some(opened) = self.database.opened() {
             // A fault of the disk is not the fault of a request.
             if matches!(fault.code, ErrorCode::Full | ErrorCode::Io { .. }) {
@@ -380,21 +378,9 @@ impl WorkerDb {
         match result {
             Ok(()) => true,
             Err(fault) => {
-                self.examine(sql, fault);
+                self.examine(sql, fault, 0);
                 false
             }
         }
     }
-}
-
-/// Reports whether a statement may change the schema, judged by its first word.
-pub(crate) fn is_schema_change(sql: &str) -> bool {
-    // Most statements show at once that they are not.
-    if matches!(sql.as_bytes().first(), Some(b'I' | b'i' | b'U' | b'u')) {
-        return false;
-    }
-    let word = first_word(sql);
-    ["create", "alter", "drop"]
-        .iter()
-        .any(|known| word.eq_ignore_ascii_case(known))
 }

@@ -9,7 +9,8 @@
 //! before it failed stays.
 
 use super::files::{File, fault};
-use super::{Applied, failed};
+use super::split::SplitError;
+use super::{Applied, failed, failed_at, own_names};
 use crate::config::DatabaseConfig;
 use crate::postgres::database::PostgresDatabase;
 use sampan_host::database::COMMIT_UNKNOWN;
@@ -157,6 +158,12 @@ pub(super) fn check_text(file: &File) -> Result<(), Error> {
         // It is likely to be filled later, and would then count as changed.
         let text = "there is no statement in it: write it, or delete the file";
         return Err(failed(file, text));
+    }
+    for statement in &all {
+        if let Some(refusal) = own_names::refusal(statement) {
+            let start = statement.as_ptr() as usize - file.text.as_ptr() as usize;
+            return Err(failed_at(file, &SplitError::at(start, refusal)));
+        }
     }
     if !is_apart(file)
         && let Some(word) = transaction_word(&all)

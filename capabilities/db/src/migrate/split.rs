@@ -4,6 +4,7 @@
 //! has run, because it may need the table which that one made.
 
 use crate::sqlite::error::words;
+use crate::sqlite::memory;
 use rusqlite::limits::Limit;
 use rusqlite::{Batch, Connection, Error, Statement, fallible_iterator::FallibleIterator};
 
@@ -56,7 +57,8 @@ impl SplitError {
         }
     }
 
-    fn at(start: usize, message: String) -> Self {
+    /// A fault of the statement at `start`.
+    pub(super) fn at(start: usize, message: String) -> Self {
         Self {
             start,
             place: None,
@@ -160,7 +162,7 @@ fn run_all(text: &str) -> Result<Vec<(usize, String)>, SplitError> {
     /// The longest text or row, in bytes.
     const VALUE_BYTES_MAX: i32 = 16 * 1024 * 1024;
     let failed = |error: Error| SplitError::of(&error, 0);
-    let mut sqlite = Connection::open_in_memory().map_err(failed)?;
+    let mut sqlite = memory::connect_in_memory().map_err(failed)?;
     let limited = sqlite.set_limit(Limit::SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX);
     limited.map_err(failed)?;
     let stopping = sqlite.progress_handler(INSTRUCTIONS_MAX, Some(|| true));

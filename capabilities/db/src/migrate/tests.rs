@@ -57,7 +57,7 @@ impl MigrationScene {
     }
 
     fn sqlite(&self) -> rusqlite::Connection {
-        rusqlite::Connection::open(self.config().path).expect("opened")
+        crate::sqlite::memory::connect_for_test(self.config().path).expect("opened")
     }
 
     fn count(&self, table: &str) -> i64 {
@@ -187,6 +187,20 @@ fn one_that_fails_leaves_nothing_behind() {
         scene.put("0002_b.sql", "CREATE TABLE b(x)");
         assert_eq!(scene.run().expect("repaired").applied.len(), 2);
     }
+}
+
+#[test]
+fn the_server_s_own_names_are_refused() {
+    let scene = MigrationScene::new(&[("0001_a.sql", "CREATE TABLE a(b);")]);
+    for sql in [
+        "CREATE TABLE c(d);\n\nCREATE TABLE _sampan_jobs(x);",
+        "-- rename\n\nALTER TABLE a RENAME TO _sampan_a;",
+    ] {
+        scene.put("0002_b.sql", sql);
+        scene.fails(&["0002_b.sql:3:1: ", "_sampan_", "belong to the server"]);
+    }
+    scene.put("0002_b.sql", "ALTER TABLE a RENAME TO sampan_a;");
+    scene.run().expect("applied");
 }
 
 #[test]

@@ -128,7 +128,7 @@ impl LogScene {
         fs::write(&restored, bytes).expect("written");
         check_file(&restored).expect("whole");
         let [was, is] = [self.database.config.path.clone(), restored].map(|path| {
-            let sqlite = rusqlite::Connection::open(path).expect("opened");
+            let sqlite = crate::sqlite::memory::connect_for_test(path).expect("opened");
             let sql = "SELECT id, hex(x) FROM t ORDER BY id";
             let mut statement = sqlite.prepare(sql).expect("prepared");
             let rows = statement.query_map((), |row| {
@@ -204,7 +204,8 @@ fn a_checkpoint_of_another_process_is_noticed() {
     let scene = LogScene::new(1_000_000);
     scene.copy_whole();
     scene.write("INSERT INTO t(x) VALUES (randomblob(9000))");
-    let other = rusqlite::Connection::open(&scene.database.config.path).expect("opened");
+    let other =
+        crate::sqlite::memory::connect_for_test(&scene.database.config.path).expect("opened");
     other
         .query_row("PRAGMA wal_checkpoint(RESTART)", (), |_| Ok(()))
         .expect("copied");

@@ -8,8 +8,9 @@ use crate::config::DatabaseConfig;
 use crate::database::Database;
 use crate::sqlite::connection::SqliteConnection;
 use crate::sqlite::error::words;
+use crate::sqlite::memory;
 use crate::sqlite::open::Role;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::OpenFlags;
 use sampan_host::page_log::{LogPosition, PageLog, PageSink};
 use sampan_host::{Error, ErrorKind};
 use std::fs;
@@ -110,7 +111,7 @@ pub fn check_file(file: &Path) -> Result<(), String> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_URI
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let verdict = Connection::open_with_flags(backup::immutable(file), flags).and_then(|sqlite| {
+    let verdict = memory::connect(backup::immutable(file), flags).and_then(|sqlite| {
         sqlite.query_row("PRAGMA quick_check(1)", (), |row| row.get::<_, String>(0))
     });
     match verdict {

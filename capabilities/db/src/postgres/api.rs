@@ -1,7 +1,9 @@
 //! The bodies of the rows. A statement waits for the server; inside of a batch it is recorded.
 
+use super::statement_room::statement_bytes;
 use super::topics::publishing;
-use super::transaction::{self, OpenTransaction, TransactionTables};
+use super::transaction::{OpenTransaction, TransactionTables};
+use super::transaction_rows;
 use super::worker::{PostgresDb, PostgresWorker, is_read, settled};
 use crate::api::transaction::{MethodKinds, class, methods};
 use crate::api::{RowKinds, done_value, of_template};
@@ -24,8 +26,8 @@ pub(crate) const KINDS: RowKinds = RowKinds {
     batch: FunctionKind::WaitingBracket { enter, leave },
     transaction: FunctionKind::AsyncBracket {
         gives: Type::Object(&TRANSACTION),
-        enter: transaction::begin,
-        leave: transaction::end,
+        enter: transaction_rows::begin,
+        leave: transaction_rows::end,
     },
     query_async: FunctionKind::Async(|context, args| read_later(context, args, Wanted::Rows)),
     one_async: FunctionKind::Async(|context, args| read_later(context, args, Wanted::First)),
@@ -116,12 +118,13 @@ fn read_later(
 ) -> LocalFuture<Result<Value, Error>> {
     let db = db(context);
     let (sql, params) = (args.text(0), args.take(1));
-    let begun = db.map(|db| {
+    let begun = db.and_then(|db| {
+        let room = db.room.take(statement_bytes(&sql, &params))?;
         let place = (!is_read(&db.client, &sql)).then(|| db.begin_statements());
-        (db, place)
+        Ok((db, place, room))
     });
     Box::pin(async move {
-        let (db, place) = begun?;
+        let (db, place, _room) = begun?;
         let rows = db.client.query(&sql, &params, wanted.limits(&db));
         let rows = db.timed(&sql, &params, rows).await;
         Ok(wanted.value(settled(place, rows)?))
@@ -140,9 +143,11 @@ fn statement(
         let asks = async move |client: PostgresClient| client.query(&sql, &params, limits).await;
         return Ok(Prompt::Done(wanted.value(db.database.in_place(asks)?)));
     }
+    let room = db.room.take(statement_bytes(&sql, &params))?;
     let place = (!is_read(&db.client, &sql)).then(|| db.begin_statements());
     let db = Rc::clone(db);
     Ok(Prompt::Waits(Box::pin(async move {
+        let _room = room;
         let rows = db.client.query(&sql, &params, limits);
         let rows = db.timed(&sql, &params, rows).await;
         Ok(wanted.value(settled(place, rows)?))
@@ -174,8 +179,10 @@ fn exec(context: &Context, mut args: Args) -> Result<Prompt, Error> {
             .in_place(async move |client: PostgresClient| client.exec(&sql, &params).await);
         return done.and_then(given).map(Prompt::Done);
     }
+    let room = db.room.take(statement_bytes(&sql, &params))?;
     let place = Some(db.begin_statements());
     Ok(Prompt::Waits(Box::pin(async move {
+        let _room = room;
         let done = db.timed(&sql, &params, db.client.exec(&sql, &params)).await;
         settled(place, done).and_then(given)
     })))
@@ -212,8 +219,10 @@ fn leave(
             .in_place(async move |client: PostgresClient| client.batch(&statements).await);
         return sent.map(|_| None);
     }
+    let room = db.room.take(recorded.bytes)?;
     let place = Some(db.begin_statements());
     Ok(Some(Box::pin(async move {
+        let _room = room;
         if !messages.is_empty() {
             // What was published before comes before it.
             db.database.carrier.flushed().await;
@@ -243,7 +252,9 @@ fn read_in(context: &Context, mut args: Args, wanted: Wanted) -> Result<Prompt, 
         return Err(cannot_read("tx", wanted.row()));
     }
     let (sql, params) = (args.text(0), args.take(1));
+    let room = transaction.room.take(statement_bytes(&sql, &params))?;
     Ok(Prompt::Waits(Box::pin(async move {
+        let _room = room;
         let rows = transaction.query(&sql, &params, wanted.limits(&db));
         let rows = db.timed(&sql, &params, rows).await?;
         Ok(wanted.value(rows))
@@ -259,7 +270,9 @@ fn exec_in(context: &Context, mut args: Args) -> Result<Prompt, Error> {
         return Ok(Prompt::Done(Value::Null));
     }
     drop(recording);
+    let room = transaction.room.take(statement_bytes(&sql, &params))?;
     Ok(Prompt::Waits(Box::pin(async move {
+        let _room = room;
         let done = db.timed(&sql, &params, transaction.exec(&sql, &params));
         done.await.and_then(given)
     })))
@@ -292,13 +305,15 @@ fn leave_in(
     token: Value,
     ending: BracketEnd,
 ) -> Result<Option<LocalFuture<Result<(), Error>>>, Error> {
-    let (_, transaction) = transaction::of(context, &token)?;
+    let (_, transaction) = transaction_rows::of(context, &token)?;
     let recorded = transaction.recording.borrow_mut().leave(ending.succeeded);
     let Some(mut recorded) = recorded else {
         return Ok(None);
     };
     let db = db(context)?;
+    let room = transaction.room.take(recorded.bytes)?;
     Ok(Some(Box::pin(async move {
+        let _room = room;
         let statements = std::mem::take(&mut recorded.statements);
         let sent = transaction.batch(&statements);
         Box::pin(db.timed_batch(&statements, sent)).await?;

@@ -1,6 +1,7 @@
 //! The statements of a batch, which are sent together when its function has returned.
 
-use super::limits::BATCH_STATEMENTS_MAX;
+use super::limits::{BATCH_STATEMENTS_MAX, STATEMENTS_BYTES_MAX};
+use super::statement_room::statement_bytes;
 use sampan_host::carrier::Publication;
 use sampan_host::{Error, RunOwner, Value};
 
@@ -51,8 +52,8 @@ pub(super) trait Encloses {
 #[derive(Default)]
 pub(super) struct Recording {
     recorded: Recorded,
-    /// The numbers of statements and messages before each of the open batches.
-    begins: Vec<(usize, usize)>,
+    /// The numbers of statements, their bytes and messages before each of the open batches.
+    begins: Vec<(usize, usize, usize)>,
 }
 
 /// Called when a batch was sent and has succeeded.
@@ -62,6 +63,8 @@ pub(super) type OnSent = Box<dyn FnOnce()>;
 #[derive(Default)]
 pub(super) struct Recorded {
     pub(super) statements: Vec<RecordedStatement>,
+    /// The bytes of the statements with their parameters.
+    pub(super) bytes: usize,
     /// Those who are told when statements were sent, each with the number of statements then.
     sent: Vec<(usize, OnSent)>,
     /// The messages that are published with it.
@@ -85,10 +88,11 @@ impl Recording {
     pub(super) fn enter(&mut self) {
         let Recorded {
             statements,
+            bytes,
             messages,
             ..
         } = &self.recorded;
-        self.begins.push((statements.len(), messages.len()));
+        self.begins.push((statements.len(), *bytes, messages.len()));
     }
 
     /// Adds a statement.
@@ -102,6 +106,17 @@ impl Recording {
                  rows"
             )));
         }
+        let bytes = self
+            .recorded
+            .bytes
+            .saturating_add(statement_bytes(&sql, &params));
+        if bytes > STATEMENTS_BYTES_MAX {
+            return Err(Error::script(format!(
+                "the statements of a batch have at most {STATEMENTS_BYTES_MAX} bytes, with their parameters: use \
+                 several batches"
+            )));
+        }
+        self.recorded.bytes = bytes;
         self.recorded.statements.push((sql, params));
         Ok(())
     }
@@ -142,9 +157,10 @@ impl Recording {
     /// Ends the innermost batch: its content goes if it has failed. Returns all where it was the outermost and has
     /// succeeded.
     pub(super) fn leave(&mut self, succeeded: bool) -> Option<Recorded> {
-        let (statements, messages) = self.begins.pop().unwrap_or_default();
+        let (statements, bytes, messages) = self.begins.pop().unwrap_or_default();
         if !succeeded {
             self.recorded.statements.truncate(statements);
+            self.recorded.bytes = bytes;
             self.recorded.sent.retain(|(place, _)| *place <= statements);
             self.recorded.messages.truncate(messages);
         }
@@ -204,6 +220,25 @@ mod tests {
         recording.enter();
         assert!(recording.leave(true).unwrap().statements.is_empty());
         assert!(!recording.is_open());
+    }
+
+    #[test]
+    fn a_batch_has_a_limit_of_bytes() {
+        let mut recording = Recording::default();
+        recording.enter();
+        recording.enter();
+        added(&mut recording, "a");
+        // As if it had a large parameter.
+        recording.recorded.bytes = STATEMENTS_BYTES_MAX;
+        let error = recording.add("b".to_owned(), Value::Null);
+        let error = error.expect_err("no room");
+        assert!(error.message().contains("use several batches"), "{error}");
+        // Those of a batch that has failed do not count.
+        assert!(recording.leave(false).is_none());
+        added(&mut recording, "c");
+        let recorded = recording.leave(true).expect("all");
+        assert_eq!(recorded.statements.len(), 1);
+        assert_eq!(recorded.bytes, statement_bytes("c", &Value::Null));
     }
 
     #[test]

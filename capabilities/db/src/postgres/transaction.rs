@@ -3,20 +3,18 @@
 //! It is rolled back when its function fails, when it is older than `transaction_millis_max`, and when it is dropped:
 //! its request was given up. What its request answers meanwhile is held until it has ended.
 
-use super::api::TRANSACTION;
 use super::in_use::InUse;
-use super::limits::BATCH_STATEMENTS_MAX;
+use super::limits::{BATCH_STATEMENTS_MAX, TRANSACTION_BYTES_MAX};
 use super::recording::{Encloses, OnSent, RecordedStatement, Recording};
+use super::statement_room::StatementRoom;
 use super::tables::ServerTables;
 use super::topics::publishing;
 use super::worker::PostgresWorker;
-use crate::running::{self, RunningKind, RunningPlace};
+use crate::running::{self, RunningPlace};
 use crate::sqlite::error::ErrorCode;
 use sampan_host::carrier::Publication;
 use sampan_host::database::{AppTables, TableResult, WaitingTables};
-use sampan_host::{
-    Args, Context, Error, ErrorKind, LocalFuture, Object, Rows, RunOwner, Value, Verdict,
-};
+use sampan_host::{Error, ErrorKind, LocalFuture, Rows, RunOwner, Value, Verdict};
 use sampan_postgres::{Done, PostgresTransaction, RowLimits};
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -41,11 +39,15 @@ pub(super) struct OpenTransaction {
     /// Notified when its time is up: statements that are under way are given up.
     late: Notify,
     millis_max: u64,
-    place: RunningPlace,
+    pub(super) place: RunningPlace,
     /// The tables of capabilities as the transaction sees them.
     tables: Rc<dyn AppTables>,
     /// The messages that are published with its commit.
     messages: RefCell<Vec<Publication>>,
+    /// The room for its statements.
+    pub(super) room: StatementRoom,
+    /// The error of the last statement: the likely reason of a rollback.
+    cause: RefCell<Option<Error>>,
 }
 
 impl Encloses for OpenTransaction {
@@ -77,7 +79,10 @@ enum TransactionEnd {
 }
 
 impl OpenTransaction {
-    async fn begin(db: &Rc<PostgresWorker>, place: RunningPlace) -> Result<Rc<Self>, Error> {
+    pub(super) async fn begin(
+        db: &Rc<PostgresWorker>,
+        place: RunningPlace,
+    ) -> Result<Rc<Self>, Error> {
         let begun = db.client.begin().await?;
         let millis_max = db.database.config.transaction_millis_max;
         let transaction = Rc::new_cyclic(|transaction| Self {
@@ -90,6 +95,8 @@ impl OpenTransaction {
             millis_max,
             place,
             messages: RefCell::default(),
+            room: StatementRoom::new(TRANSACTION_BYTES_MAX, "a transaction"),
+            cause: RefCell::default(),
             tables: Rc::new(ServerTables(Rc::new(TransactionTables {
                 db: Rc::clone(db),
                 transaction: Weak::clone(transaction),
@@ -116,7 +123,7 @@ impl OpenTransaction {
     fn open(&self) -> Result<InUse, Error> {
         match &*self.state.borrow() {
             TransactionState::Open(open) => Ok(InUse::new(open, &self.done)),
-            TransactionState::Over(TransactionEnd::Done) => Err(TRANSACTION.is_over()),
+            TransactionState::Over(TransactionEnd::Done) => Err(Error::script(running::OVER)),
             TransactionState::Over(TransactionEnd::TimedOut) => Err(self.timed_out()),
         }
     }
@@ -215,11 +222,13 @@ impl OpenTransaction {
     /// Waits for a statement, at most until the time of the transaction is up.
     async fn in_time<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let (mut work, mut late) = (pin!(work), pin!(self.late.notified()));
-        poll_fn(|cx| match work.as_mut().poll(cx) {
+        let done = poll_fn(|cx| match work.as_mut().poll(cx) {
             Poll::Pending => late.as_mut().poll(cx).map(|()| Err(self.timed_out())),
             ready => ready,
         })
-        .await
+        .await;
+        self.cause.replace(done.as_ref().err().cloned());
+        done
     }
 
     /// Waits until no statement is under way: a script that does not await one has begun it before the end.
@@ -248,7 +257,7 @@ impl OpenTransaction {
         }
     }
 
-    async fn commit(&self, db: &PostgresWorker) -> Result<(), Error> {
+    pub(super) async fn commit(&self, db: &PostgresWorker) -> Result<(), Error> {
         if !self.messages.borrow().is_empty() {
             // What was published before comes before it.
             db.database.carrier.flushed().await;
@@ -268,9 +277,12 @@ impl OpenTransaction {
         committed
     }
 
-    async fn roll_back(&self) {
+    pub(super) async fn roll_back(&self) {
         if let Some(open) = self.take(TransactionEnd::Done) {
-            self.place.outbox.settle(Verdict::Failed);
+            match self.cause.take() {
+                Some(cause) => self.place.outbox.fail(&cause),
+                None => self.place.outbox.settle(Verdict::Failed),
+            }
             // Else dropping the last use of it takes it back.
             if let Some(open) = Rc::into_inner(open) {
                 open.rollback().await;
@@ -288,7 +300,7 @@ pub(super) struct TransactionTables {
 impl TransactionTables {
     fn open(&self) -> Result<Rc<OpenTransaction>, Error> {
         let transaction = self.transaction.upgrade();
-        let transaction = transaction.ok_or_else(|| TRANSACTION.is_over())?;
+        let transaction = transaction.ok_or_else(|| Error::script(running::OVER))?;
         transaction.note_use(&self.db);
         Ok(transaction)
     }
@@ -335,61 +347,4 @@ async fn time_out(transaction: Weak<OpenTransaction>, time_max: Duration) {
         transaction.place.outbox.fail(&transaction.timed_out());
         transaction.late.notify_waiters();
     }
-}
-
-/// The beginning of `db.transaction`.
-pub(super) fn begin(context: &Context, _: Args) -> LocalFuture<Result<Value, Error>> {
-    let objects = context.objects().clone();
-    let db = super::api::db(context);
-    let begun = db.and_then(|db| {
-        if db.running.has_own(db.owner()) {
-            return Err(Error::script(running::SECOND));
-        }
-        let place = RunningPlace::new(&db.running, RunningKind::Function, db.owner());
-        Ok((db, place))
-    });
-    Box::pin(async move {
-        let (db, place) = begun?;
-        let transaction = db.timed_all(OpenTransaction::begin(&db, place)).await?;
-        let object = objects.add_shared(&TRANSACTION, transaction);
-        Ok(Value::Object(object))
-    })
-}
-
-/// The transaction that a bracket was given.
-pub(super) fn of(context: &Context, token: &Value) -> Result<(Object, Rc<OpenTransaction>), Error> {
-    let Value::Object(object) = *token else {
-        return Err(TRANSACTION.is_over());
-    };
-    let transaction = context.objects().get(object);
-    Ok((object, transaction.ok_or_else(|| TRANSACTION.is_over())?))
-}
-
-/// Ends the transaction, when its function has ended.
-pub(super) fn end(
-    context: &Context,
-    token: Value,
-    succeeded: bool,
-) -> LocalFuture<Result<(), Error>> {
-    let (objects, db) = (context.objects().clone(), super::api::db(context));
-    let found = of(context, &token);
-    Box::pin(async move {
-        let (object, transaction) = match found {
-            Ok(found) => found,
-            // Its request was given up, and it with that.
-            Err(_) if !succeeded => return Ok(()),
-            Err(error) => return Err(error),
-        };
-        transaction.place.has_ended.set(true);
-        let db = db?;
-        let ended = match succeeded {
-            true => db.timed_all(transaction.commit(&db)).await,
-            false => {
-                db.timed_all(transaction.roll_back()).await;
-                Ok(())
-            }
-        };
-        objects.remove(object);
-        ended
-    })
 }

@@ -1,7 +1,9 @@
 //! PostgreSQL as one worker has it.
 
 use super::database::PostgresDatabase;
+use super::limits::STATEMENTS_BYTES_MAX;
 use super::recording::{Encloses, OnSent, RecordedStatement, Recording, batch_text};
+use super::statement_room::StatementRoom;
 use super::tables::ServerTables;
 use crate::running::{self, Running, RunningKind, RunningPlace};
 use crate::sqlite::error::ErrorCode;
@@ -38,6 +40,8 @@ pub(super) struct PostgresWorker {
     transactions: RefCell<Vec<Weak<dyn Encloses>>>,
     /// True while a project is being loaded or starts.
     is_loading: Cell<bool>,
+    /// The room for statements outside of transactions.
+    pub(super) room: StatementRoom,
 }
 
 impl PostgresDb {
@@ -52,6 +56,7 @@ impl PostgresDb {
             running: Rc::default(),
             transactions: RefCell::default(),
             is_loading: Cell::new(false),
+            room: StatementRoom::new(STATEMENTS_BYTES_MAX, "a worker"),
         }))
     }
 
@@ -109,7 +114,7 @@ impl PostgresWorker {
         RunningPlace::new(&self.running, RunningKind::Statements, self.owner())
     }
 
-    /// Waits for a statement, whose time is the database's.
+    /// Waits for a statement, whose time is the database's. It fails where the request may write nothing any more.
     pub(super) async fn timed<T>(
         &self,
         sql: &str,
@@ -117,6 +122,7 @@ impl PostgresWorker {
         wait: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
         let meter = self.meter.get();
+        meter.map_or(Ok(()), CurrentRun::check_write)?;
         let begun = meter.and_then(CurrentRun::begin);
         let done = wait.await;
         if let Some(meter) = meter {
@@ -150,7 +156,10 @@ impl PostgresWorker {
                 let text = batch_text(statements);
                 self.timed(&text, &Value::Null, wait).await
             }
-            _ => self.timed_all(wait).await,
+            _ => {
+                self.meter.get().map_or(Ok(()), CurrentRun::check_write)?;
+                self.timed_all(wait).await
+            }
         }
     }
 

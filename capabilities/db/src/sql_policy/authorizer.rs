@@ -242,5 +242,17 @@ pub(crate) fn first_word(sql: &str) -> &str {
     }
 }
 
+/// Reports whether a statement may change the schema, judged by its first word.
+pub(crate) fn is_schema_change(sql: &str) -> bool {
+    // Most statements show at once that they are not.
+    if matches!(sql.as_bytes().first(), Some(b'I' | b'i' | b'U' | b'u')) {
+        return false;
+    }
+    let word = first_word(sql);
+    ["create", "alter", "drop"]
+        .iter()
+        .any(|known| word.eq_ignore_ascii_case(known))
+}
+
 #[cfg(test)]
 mod tests;

@@ -119,7 +119,7 @@ impl Aside {
         let sqlite = match &mut *aside {
             Some(sqlite) => sqlite,
             none => {
-                let sqlite = Connection::open_in_memory()?;
+                let sqlite = crate::sqlite::memory::connect_in_memory()?;
                 sqlite.set_limit(
                     Limit::SQLITE_LIMIT_LENGTH,
                     crate::sqlite::limits::VALUE_BYTES_MAX,

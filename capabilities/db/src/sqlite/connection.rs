@@ -8,11 +8,12 @@ use crate::sql_policy::authorizer::{self, Authorizer};
 use crate::sqlite::error::{ErrorCode, StatementError, words};
 use crate::sqlite::file::KnownFile;
 use crate::sqlite::limits::SQL_BYTES_MAX;
+use crate::sqlite::memory;
 use crate::sqlite::open::{self, Role};
 use crate::sqlite::params;
 use crate::sqlite::prepared::Prepared;
 use crate::sqlite::rows;
-use crate::sqlite::run::{Done, RunGuard, RunLimits, Trouble};
+use crate::sqlite::run::{Done, MemoryLimit, RunGuard, RunLimits, Trouble};
 use crate::sqlite::statement::{Execution, Statement};
 use crate::sqlite::status;
 use rusqlite::ErrorCode as SqliteCode;
@@ -28,6 +29,8 @@ pub(crate) struct SqliteConnection {
     prepared: Prepared,
     authorizer: Arc<Authorizer>,
     guard: Arc<RunGuard>,
+    /// The memory for a statement of a script.
+    memory: MemoryLimit,
     role: Role,
     wal_pages: Arc<AtomicU32>,
     file: KnownFile,
@@ -41,6 +44,13 @@ impl SqliteConnection {
     /// A file that is not a database, that cannot be created, read or written, or that another process keeps locked.
     pub(crate) fn open(config: &DatabaseConfig, role: Role) -> Result<Self, StatementError> {
         let mut sqlite = open::open(config, role)?;
+        let memory = match role {
+            Role::Reader | Role::Writer => MemoryLimit {
+                statement_bytes_max: config.statement_bytes_max,
+                cache_bytes: u64::from(config.cache_kib) * 1024,
+            },
+            Role::Maintenance => MemoryLimit::NONE,
+        };
         let (authorizer, guard) = (
             Arc::new(Authorizer::default()),
             Arc::new(RunGuard::default()),
@@ -56,6 +66,7 @@ impl SqliteConnection {
             prepared: Prepared::new(sqlite, config.statements_max),
             authorizer,
             guard,
+            memory,
             role,
             wal_pages,
             file: config.file.clone(),
@@ -146,7 +157,9 @@ impl SqliteConnection {
             params::bind(&mut execution, params)?;
             rows::rows(&mut execution, run)
         };
-        let done = self.authorizer.bypassed(|| self.guard.during(run, work));
+        let done = self
+            .authorizer
+            .bypassed(|| self.guard.during(run, MemoryLimit::NONE, work));
         done.map_err(|trouble| self.fault(trouble, sql, Some(run)))
     }
 
@@ -215,7 +228,7 @@ impl SqliteConnection {
     ) -> Result<T, StatementError> {
         let result = self
             .guard
-            .during(run, || work(&mut self.find(sql)?.start()));
+            .during(run, self.memory, || work(&mut self.find(sql)?.start()));
         result.map_err(|trouble| self.fault(trouble, sql, Some(run)))
     }
 
@@ -238,6 +251,9 @@ impl SqliteConnection {
                 status::with_cause(self.sqlite(), error)
             }
         };
+        if status::is_out_of_memory(&error) && memory::was_refused() && run.is_some() {
+            return self.memory.used_up(sql);
+        }
         match error.sqlite_error_code() {
             Some(SqliteCode::AuthorizationForStatementDenied) => {
                 if let Some(refusal) = self.authorizer.take_refusal() {

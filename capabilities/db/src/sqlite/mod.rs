@@ -5,6 +5,7 @@ pub(crate) mod error;
 pub(crate) mod file;
 pub(crate) mod limits;
 mod log_files;
+pub(crate) mod memory;
 pub(crate) mod open;
 pub(crate) mod params;
 pub(crate) mod prepared;

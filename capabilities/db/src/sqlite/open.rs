@@ -4,6 +4,7 @@ use crate::config::{DatabaseConfig, Durability};
 use crate::sql_policy::functions;
 use crate::sqlite::error::{ErrorCode, StatementError, classify, words};
 use crate::sqlite::limits::{PATTERN_BYTES_MAX, SQL_BYTES_MAX, VALUE_BYTES_MAX};
+use crate::sqlite::memory;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
@@ -57,7 +58,7 @@ pub(crate) fn open(config: &DatabaseConfig, role: Role) -> Result<Connection, St
     let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     flags.set(OpenFlags::SQLITE_OPEN_CREATE, !config.file.is_known());
     let explained = |error| explain(&error, path);
-    let sqlite = Connection::open_with_flags(path, flags).map_err(explained)?;
+    let sqlite = memory::connect(path, flags).map_err(explained)?;
     if sqlite.is_readonly("main").map_err(explained)? {
         let advice = match is_read_only(folder_of(path)) {
             true => READ_ONLY,

@@ -4,6 +4,7 @@ use crate::sql_policy::search::SEARCH_BYTES_MAX;
 use crate::sqlite::error::ErrorCode;
 use crate::sqlite::run::Trouble;
 use crate::sqlite::statement::{Execution, Statement};
+use crate::sqlite::status;
 use rusqlite::types::ValueRef;
 use sampan_host::{Hint, Value};
 
@@ -166,7 +167,10 @@ fn bind_one(execution: &mut Execution<'_>, index: usize, value: &Value) -> Resul
     };
     execution
         .bind(index, bound)
-        .map_err(|error| unbindable(execution, index, &crate::sqlite::error::words(&error)))
+        .map_err(|error| match status::is_out_of_memory(&error) {
+            true => Trouble::Sqlite(error),
+            false => unbindable(execution, index, &crate::sqlite::error::words(&error)),
+        })
 }
 
 fn unbindable(statement: &Statement, index: usize, why: &str) -> Trouble {

@@ -3,6 +3,7 @@
 use crate::sqlite::error::ErrorCode;
 use crate::sqlite::run::{RunLimits, Trouble};
 use crate::sqlite::statement::Execution;
+use crate::sqlite::status;
 use rusqlite::types::ValueRef;
 use sampan_host::{Cell, Rows};
 use std::sync::Arc;
@@ -34,7 +35,7 @@ pub(crate) fn rows(execution: &mut Execution<'_>, run: &RunLimits<'_>) -> Result
 /// Adds the current row.
 fn push(rows: &mut Rows, execution: &Execution<'_>, run: &RunLimits<'_>) -> Result<(), Trouble> {
     for column in 0..rows.columns().len() {
-        match execution.cell(column) {
+        match execution.cell(column).ok_or_else(status::no_memory)? {
             ValueRef::Null => rows.push(Cell::Null),
             ValueRef::Integer(value) => rows.push(Cell::Int(value)),
             ValueRef::Real(value) => rows.push(Cell::Float(value)),
@@ -104,7 +105,7 @@ mod tests {
     fn text_of_a_database_in_utf_16_is_converted() {
         let folder = TestFolder::new();
         let path = folder.path("wide.db");
-        rusqlite::Connection::open(&path)
+        crate::sqlite::memory::connect_for_test(&path)
             .and_then(|wide| {
                 wide.execute_batch(
                     "PRAGMA encoding = 'UTF-16le'; CREATE TABLE t(a); INSERT INTO t VALUES ('naïve 🛶')",

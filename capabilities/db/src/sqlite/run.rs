@@ -6,6 +6,7 @@
 //! [`crate::sql_policy::functions`].
 
 use crate::sqlite::error::{ErrorCode, StatementError};
+use crate::sqlite::memory;
 use crate::sqlite::status::WatchSlot;
 use rusqlite::Connection;
 use sampan_host::{Hint, Watch};
@@ -54,6 +55,38 @@ pub(crate) enum Trouble {
 impl From<rusqlite::Error> for Trouble {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sqlite(error)
+    }
+}
+
+/// The memory that SQLite takes for a statement of a connection.
+#[derive(Clone, Copy)]
+pub(crate) struct MemoryLimit {
+    /// The most beside the page cache.
+    pub(crate) statement_bytes_max: u64,
+    /// The page cache, which the statement may fill, and as much again for what is sorted before it goes to a file.
+    pub(crate) cache_bytes: u64,
+}
+
+impl MemoryLimit {
+    /// No limit.
+    pub(crate) const NONE: Self = Self {
+        statement_bytes_max: u64::MAX,
+        cache_bytes: 0,
+    };
+
+    fn bytes(self) -> u64 {
+        let cache = self.cache_bytes.saturating_mul(2);
+        self.statement_bytes_max.saturating_add(cache)
+    }
+
+    /// Returns the error of a statement that got no more.
+    pub(crate) fn used_up(self, sql: &str) -> StatementError {
+        let message = format!(
+            "the statement takes more memory than statement_bytes_max ({} bytes): let it aggregate fewer rows at a \
+             time, give it shorter values, or raise the limit",
+            self.statement_bytes_max
+        );
+        StatementError::refused(ErrorCode::TooLarge, &message, sql)
     }
 }
 
@@ -107,7 +140,12 @@ impl RunGuard {
     }
 
     /// Does `work`, the execution of one statement, within its limits.
-    pub(crate) fn during<T>(&self, run: &RunLimits<'_>, work: impl FnOnce() -> T) -> T {
+    pub(crate) fn during<T>(
+        &self,
+        run: &RunLimits<'_>,
+        memory: MemoryLimit,
+        work: impl FnOnce() -> T,
+    ) -> T {
         /// Takes the limit away, after a panic too: a COMMIT that comes next must not be interrupted.
         struct Over<'a>(&'a RunGuard);
         impl Drop for Over<'_> {
@@ -122,10 +160,10 @@ impl RunGuard {
         self.ended_by.store(BY_NOTHING, Relaxed);
         self.limit_nanos.store(nanos, Relaxed);
         let _over = Over(self);
-        match run.must_stop {
+        memory::within(memory.bytes(), || match run.must_stop {
             Some(watch) => self.watch.during(watch, work),
             None => work(),
-        }
+        })
     }
 
     /// Returns the reason why the statement was interrupted, if it was by this guard.
@@ -260,6 +298,25 @@ mod tests {
                 .len(),
             1
         );
+    }
+
+    #[test]
+    fn a_statement_that_takes_much_memory_is_refused() {
+        let (_folder, config, db) = scratch();
+        let rows = |count: usize| {
+            format!(
+                "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT {count}) SELECT \
+                 length(json_group_array(hex(zeroblob(250000)))) FROM n"
+            )
+        };
+        let fault = db.query(&rows(1_000), &Value::Null, &all()).unwrap_err();
+        let message = fault.error.message();
+        let limit = config.statement_bytes_max;
+        let said =
+            format!("the statement takes more memory than statement_bytes_max ({limit} bytes)");
+        assert!(message.starts_with(&said), "{message}");
+        assert_eq!(fault.code, ErrorCode::TooLarge);
+        assert_eq!(db.rows(&rows(10)).len(), 1);
     }
 
     #[test]

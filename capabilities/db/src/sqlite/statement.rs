@@ -180,12 +180,10 @@ impl Execution<'_> {
         Ok(())
     }
 
-    /// A cell of the current row; NULL where there is none. Text may be no UTF-8.
-    ///
-    /// # Panics
-    /// Where there is no memory for converted text.
+    /// A cell of the current row; NULL where there is none. Text may be no UTF-8. `None` where there is no memory for a
+    /// text that is converted, or for a blob of zeros.
     #[inline]
-    pub(crate) fn cell(&self, column: usize) -> ValueRef<'_> {
+    pub(crate) fn cell(&self, column: usize) -> Option<ValueRef<'_>> {
         // SAFETY: what a value points to stays until the next step or the reset, which both need `&mut self`. SQLite
         // has a NULL for a column or a row that is not there. The type is asked before anything is converted, and the
         // length after the text, which may be converted to UTF-8 in place; asked again, it has been converted already.
@@ -198,24 +196,27 @@ impl Execution<'_> {
                 }
                 std::slice::from_raw_parts(start, length)
             };
-            match ffi::sqlite3_value_type(value) {
+            Some(match ffi::sqlite3_value_type(value) {
                 ffi::SQLITE_INTEGER => ValueRef::Integer(ffi::sqlite3_value_int64(value)),
                 ffi::SQLITE_FLOAT => ValueRef::Real(ffi::sqlite3_value_double(value)),
                 ffi::SQLITE_TEXT => {
                     let text = ffi::sqlite3_value_text(value);
                     // The answer must not be an empty text.
-                    assert!(!text.is_null(), "no memory for a text");
+                    if text.is_null() {
+                        return None;
+                    }
                     ValueRef::Text(bytes(text))
                 }
                 ffi::SQLITE_BLOB => {
                     let blob = bytes(ffi::sqlite3_value_blob(value).cast());
                     // A zeroblob is made now; without memory for it, it becomes NULL.
-                    let is_blob = ffi::sqlite3_value_type(value) == ffi::SQLITE_BLOB;
-                    assert!(is_blob, "no memory for a blob");
+                    if ffi::sqlite3_value_type(value) != ffi::SQLITE_BLOB {
+                        return None;
+                    }
                     ValueRef::Blob(blob)
                 }
                 _ => ValueRef::Null,
-            }
+            })
         }
     }
 

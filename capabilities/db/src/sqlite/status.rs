@@ -35,6 +35,18 @@ pub(crate) fn forget_last_id(sqlite: &Connection) {
     unsafe { ffi::sqlite3_set_last_insert_rowid(sqlite.handle(), 0) }
 }
 
+/// Returns SQLite's error where it gets no memory.
+#[cold]
+pub(crate) fn no_memory() -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_NOMEM), None)
+}
+
+/// Reports whether SQLite got no memory, for itself or for the work on a file.
+pub(crate) fn is_out_of_memory(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error().map(|error| error.extended_code);
+    matches!(code, Some(ffi::SQLITE_NOMEM | ffi::SQLITE_IOERR_NOMEM))
+}
+
 /// Returns the error of a call on a connection: that of a full disk if a file has reached a limit on its size, which
 /// SQLite tells as any other fault of the disk.
 pub(crate) fn with_cause(sqlite: &Connection, error: rusqlite::Error) -> rusqlite::Error {
@@ -109,7 +121,7 @@ mod tests {
 
     #[test]
     fn deferred_violations_are_seen_and_gone() {
-        let sqlite = Connection::open_in_memory().unwrap();
+        let sqlite = crate::sqlite::memory::connect_in_memory().unwrap();
         sqlite
             .execute_batch(
                 "PRAGMA foreign_keys=ON; CREATE TABLE a(id INTEGER PRIMARY KEY);

@@ -1,17 +1,18 @@
 //! The content of one file of a form: in memory while it is small, then in a file without a name.
 
-use crate::limits::{PIECE_BYTES, SPOOLED_FILES_MAX};
+use crate::limits::{PIECE_BYTES, SPOOLED_FILES_MAX, share_of_descriptors};
 use crate::pool;
 use crate::storage::{Storage, fault};
 use sampan_host::{Error, ErrorKind};
 use std::fs::File;
 use std::io::Write;
 use std::mem::take;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// Counts the files on the disk.
-static SPOOLED: Semaphore = Semaphore::const_new(SPOOLED_FILES_MAX);
+static SPOOLED: LazyLock<Semaphore> =
+    LazyLock::new(|| Semaphore::new(share_of_descriptors(SPOOLED_FILES_MAX)));
 
 /// The received part of a file.
 #[derive(Default)]
@@ -144,7 +145,8 @@ mod tests {
             spool.settle(&storage, 4).await?;
             spool.end(&storage).await
         };
-        let others = SPOOLED.acquire_many(SPOOLED_FILES_MAX as u32 - 1).await;
+        let left = SPOOLED.available_permits() as u32;
+        let others = SPOOLED.acquire_many(left - 1).await;
         let last = spool().await.expect("one more");
         let error = spool().await.err().expect("none more");
         assert_eq!(error.kind(), ErrorKind::Unavailable);

@@ -335,7 +335,13 @@ impl PostgresTransaction {
                 return Err(aborted(why, sql));
             }
             Err(error) if state != b'T' || is_gone => {
-                *self.aborted.borrow_mut() = Some(error.message().to_owned());
+                let mut aborted_by = self.aborted.borrow_mut();
+                // Of later statements the server says only that one before them has failed.
+                let is_later = error.code() == Some("aborted");
+                if let Some(why) = aborted_by.as_ref().filter(|_| is_later) {
+                    return Err(aborted(why, sql));
+                }
+                *aborted_by = Some(error.message().to_owned());
             }
             _ => {}
         }

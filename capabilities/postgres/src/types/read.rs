@@ -149,8 +149,11 @@ fn number(digits: &[u8]) -> Result<f64, Unreadable> {
 }
 
 /// Returns the number that has the shortest digits of a `real`, which is the one that a person wrote: 0.1, not
-/// 0.10000000149011612.
+/// 0.10000000149011612. A whole number is exact up to 2^53, above which a number has no exact neighbours either.
 fn shortest(value: f32) -> f64 {
+    if value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0 {
+        return value.into();
+    }
     let mut digits = String::new();
     let _ = write!(digits, "{value}");
     plain(digits.parse().unwrap_or_else(|_| value.into()))

@@ -219,6 +219,25 @@ fn cells_are_times_and_numbers_only_where_they_are_asked_for() {
     ] {
         check(&days.to_be_bytes(), oids::DATE, DATES, expected);
     }
+    for (single, expected) in [
+        (0.1_f32, 0.1),
+        (-0.0, -0.0),
+        (16_777_216.0, 16_777_216.0),
+        // Its shortest digits are those of 2147483600.
+        (2_147_483_648.0, 2_147_483_648.0),
+        (-9_007_199_254_740_992.0, -9_007_199_254_740_992.0),
+        (1e20, 1e20),
+        (f32::NEG_INFINITY, f64::NEG_INFINITY),
+        (f32::NAN, f64::NAN),
+    ] {
+        let forms = CellForms::default();
+        check(
+            &single.to_be_bytes(),
+            oids::FLOAT4,
+            forms,
+            Cell::Float(expected),
+        );
+    }
     let huge = "9".repeat(1_000);
     for (digits, expected) in [
         ("1.50", 1.5),

@@ -1,6 +1,6 @@
 //! The inbox of a worker: messages on their way from other workers and processes, and from itself.
 
-use crate::limits::{INBOX_BYTES_MAX, INBOX_MESSAGES_MAX};
+use crate::limits::{INBOX_BYTES_MAX, INBOX_MESSAGES_MAX, MESSAGES_AT_ONCE, RUN_BYTES_MAX};
 use sampan_host::topics::Message;
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,6 +27,49 @@ pub(crate) struct InboxQueue {
     bytes: usize,
     /// The topics of which messages were dropped. Later ones are dropped too, until the worker knows of the gap.
     pub(crate) missed: HashSet<Arc<str>>,
+}
+
+/// The messages that a worker is about to deliver: those that it has taken from its inbox, then those that are still
+/// there.
+pub(crate) struct Arrivals {
+    inbox: Arc<Inbox>,
+    taken: InboxQueue,
+}
+
+impl Arrivals {
+    pub(crate) fn new(inbox: Arc<Inbox>) -> Self {
+        let taken = InboxQueue::default();
+        Self { inbox, taken }
+    }
+
+    /// Waits until something has arrived since the last wait.
+    pub(crate) async fn wait(&self) {
+        self.inbox.arrived().await;
+    }
+
+    /// Takes the next messages, which are of one topic: as many as one turn delivers to a receiver. None if there are
+    /// none, if topics are to be told that they have missed messages, or if the next is not of `topic`.
+    pub(crate) fn next_run(&mut self, topic: Option<&str>) -> Vec<Delivery> {
+        if self.taken.messages.is_empty() && self.taken.missed.is_empty() {
+            self.taken = self.inbox.take();
+        }
+        let (mut run, mut bytes) = (Vec::<Delivery>::new(), 0);
+        while run.len() < MESSAGES_AT_ONCE && bytes < RUN_BYTES_MAX {
+            let wanted = run.first().map(|first| &*first.message.topic).or(topic);
+            let is_next = |next: &mut Delivery| wanted.is_none_or(|it| it == &*next.message.topic);
+            let Some(next) = self.taken.messages.pop_front_if(is_next) else {
+                break;
+            };
+            bytes += next.message.size();
+            run.push(next);
+        }
+        run
+    }
+
+    /// Takes the topics of which messages were dropped behind those that were taken.
+    pub(crate) fn missed(&mut self) -> HashSet<Arc<str>> {
+        std::mem::take(&mut self.taken.missed)
+    }
 }
 
 impl Inbox {
@@ -83,6 +126,28 @@ mod tests {
             message: Arc::new(Message::new(topic.into(), id, kind, payload, false)),
             runs_once: false,
         }
+    }
+
+    #[test]
+    fn a_run_has_messages_of_one_topic_in_the_order_of_all() {
+        let inbox = Inbox::default();
+        for (number, topic) in (1..).zip(["a", "a", "b", "a"]) {
+            inbox.push(delivery(topic, number, 1));
+        }
+        for number in 5..8 {
+            inbox.push(delivery("a", number, RUN_BYTES_MAX / 4));
+        }
+        let mut arrivals = Arrivals::new(Arc::new(inbox));
+        let mut next = |topic| {
+            let run = arrivals.next_run(topic);
+            Vec::from_iter(run.iter().map(|one| one.message.id.number))
+        };
+        assert_eq!(next(None), [1, 2]);
+        assert_eq!(next(Some("a")), [0; 0], "the next one is of another topic");
+        assert_eq!(next(None), [3]);
+        assert_eq!(next(Some("a")), [4, 5, 6]);
+        assert_eq!(next(None), [7]);
+        assert_eq!(next(None), [0; 0]);
     }
 
     #[test]

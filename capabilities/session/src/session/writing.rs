@@ -257,17 +257,15 @@ impl Session {
                 };
                 store.change(old.unwrap_or(key), read, merge).await?;
                 if let Some(old) = old.filter(|_| is_missing) {
-                    let kept = store.moved(old, now).await?;
-                    let is_moved = kept.is_some();
-                    let merge = |_| {
+                    let begin = |is_moved| {
                         let state = state.borrow();
                         let stored = state.loaded().filter(|_| is_moved);
                         state.begin(key, stored, config, now)
                     };
-                    store.change(key, None, merge).await?;
+                    let kept = store.begin_beside(old, key, now, begin).await?;
                     let ends_it = state.borrow().leaves_no_way();
-                    if let Some((kept, found)) = kept.filter(|_| ends_it) {
-                        store.end(kept, Some(found), now).await?;
+                    if let Some(kept) = kept.filter(|_| ends_it) {
+                        store.end(kept.key, Some(kept.found), now).await?;
                     }
                 }
                 Ok(Some(CookieChange::Set(id)))

@@ -38,6 +38,12 @@ const MOVE: &str =
     INSERT INTO _sampan_sessions(data, began, ends, id)
     SELECT ?::text::json, ?::bigint, ?::bigint, ?::bytea FROM moved
     ON CONFLICT (id) DO UPDATE SET data = excluded.data, began = excluded.began, ends = excluded.ends";
+/// Adds a session that begins with another one, if a way leads to that still. Both rows stay until it is there: those
+/// who remove one of them wait, and see it then.
+const INSERT_BESIDE: &str = "INSERT INTO _sampan_sessions(data, began, ends, id)
+    SELECT ?::text::json, ?::bigint, ?::bigint, ?::bytea
+    FROM _sampan_sessions AS way, _sampan_sessions AS kept WHERE way.id = ? AND kept.id = ?
+    FOR KEY SHARE";
 const DELETE: &str = "DELETE FROM _sampan_sessions WHERE id = ?";
 const DELETE_ENDED: &str = "DELETE FROM _sampan_sessions WHERE id IN
     (SELECT id FROM _sampan_sessions WHERE ends < ? ORDER BY ends LIMIT ? FOR UPDATE SKIP LOCKED)";
@@ -51,6 +57,14 @@ pub(crate) struct VersionedSession {
     pub(crate) stored: StoredSession,
     /// Grows with each change.
     pub(crate) version: i64,
+}
+
+/// A session that another request has given a new id.
+pub(crate) struct MovedSession {
+    pub(crate) key: SessionKey,
+    pub(crate) found: VersionedSession,
+    /// The key of the row that leads to it.
+    way: SessionKey,
 }
 
 /// The table of sessions on a server, as one worker sees it.
@@ -204,8 +218,7 @@ impl ServerSessions {
             }
             read = self.load(&key).await?;
         }
-        let text = "too many requests change this session at the same time";
-        Err(Error::new(ErrorKind::Unavailable, text))
+        Err(too_many_changes())
     }
 
     /// Ends a session, of which this was `read`, also where another request has given it a new id meanwhile.
@@ -228,34 +241,62 @@ impl ServerSessions {
             if !is_missing {
                 break;
             }
-            let Some((next, found)) = self.moved(key, now).await? else {
+            let Some(moved) = self.moved(key, now).await? else {
                 break;
             };
-            (key, read) = (next, Some(found));
+            (key, read) = (moved.key, Some(moved.found));
         }
         Ok(())
     }
 
-    /// Returns the session that had this key until a request gave it another id, with its key.
-    ///
-    /// # Errors
-    /// It cannot be read.
-    pub(crate) async fn moved(
-        &self,
-        mut key: SessionKey,
-        now: u64,
-    ) -> Result<Option<(SessionKey, VersionedSession)>, Error> {
+    /// Returns the session that had this key until a request gave it another id.
+    async fn moved(&self, mut key: SessionKey, now: u64) -> Result<Option<MovedSession>, Error> {
         for _ in 0..MOVES_MAX {
-            let way = self.load(&key.way()).await?;
-            let Some(next) = way.and_then(|way| moved::leads_to(&way.stored, now)) else {
+            let way = key.way();
+            let row = self.load(&way).await?;
+            let Some(next) = row.and_then(|row| moved::leads_to(&row.stored, now)) else {
                 break;
             };
             if let Some(found) = self.load(&next).await? {
-                return Ok(Some((next, found)));
+                return Ok(Some(MovedSession {
+                    key: next,
+                    found,
+                    way,
+                }));
             }
             key = next;
         }
         Ok(None)
+    }
+
+    /// Adds a session beside the one that had the key `old` until a request gave it another id, and returns that one.
+    /// `begin` is told whether it is there.
+    ///
+    /// # Errors
+    /// It cannot be written, or `begin` failed.
+    pub(crate) async fn begin_beside(
+        &self,
+        old: SessionKey,
+        key: SessionKey,
+        now: u64,
+        begin: impl Fn(bool) -> Result<Change, Error>,
+    ) -> Result<Option<MovedSession>, Error> {
+        for _ in 0..MERGES_MAX {
+            let Some(kept) = self.moved(old, now).await? else {
+                self.change(key, None, |_| begin(false)).await?;
+                return Ok(None);
+            };
+            let (Change::Put(key, session) | Change::Replace(key, session)) = begin(true)? else {
+                return Ok(Some(kept));
+            };
+            let data = Value::Text(session.data);
+            let mut params = vec![data, time(session.began), time(session.ends), id(&key)];
+            params.extend([id(&kept.way), id(&kept.key)]);
+            if count(self.0.run(INSERT_BESIDE, &Value::List(params)).await?) > 0 {
+                return Ok(Some(kept));
+            }
+        }
+        Err(too_many_changes())
     }
 
     /// Changes a session as [`ServerSessions::change`] does, with what is there now. The thread waits.
@@ -300,6 +341,11 @@ impl ServerSessions {
         let params = Value::List(vec![time(now), Value::Int(count_max as i64)]);
         Ok(count(self.0.run(DELETE_ENDED, &params).await?))
     }
+}
+
+fn too_many_changes() -> Error {
+    let text = "too many requests change this session at the same time";
+    Error::new(ErrorKind::Unavailable, text)
 }
 
 fn count(removed: Option<TableResult>) -> usize {

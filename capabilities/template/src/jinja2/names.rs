@@ -109,12 +109,22 @@ const TESTS: [&str; 37] = [
     "upper",
 ];
 
-/// Returns the error for a filter that does not exist, with the name that is most like it.
+/// Filters of other template languages, and those that do the same here.
+const OTHER_FILTERS: [(&str, &str); 2] =
+    [("date", "format_date"), ("number_format", "format_number")];
+
+/// Returns the error for a filter that does not exist, with the name that is most like it. That is never `safe`, which
+/// turns escaping off.
 #[cold]
 pub(crate) fn no_filter(name: &str, functions: &ScriptFunctions) -> Box<TemplateFault> {
     let own = functions.filters();
     let known = own.iter().map(String::as_str).chain(FILTERS);
-    missing("filter", name, &hint(name, known))
+    let known = known.filter(|known| *known != "safe");
+    let hint = match OTHER_FILTERS.iter().find(|(other, _)| *other == name) {
+        Some((_, own)) => format!("; did you mean {own:?}?"),
+        None => hint(name, known),
+    };
+    missing("filter", name, &hint)
 }
 
 /// Returns the error for a test that does not exist, with the name that is most like it.

@@ -40,7 +40,8 @@ pub struct Capability {
     pub server_tables: &'static [OwnTable],
     /// The folders of the project, by their names, all of whose files it reads.
     pub reads: &'static [&'static str],
-    /// The most files that it holds open, on all workers together.
+    /// The most files that it holds open, on all workers together. Those of all capabilities together are at most a
+    /// quarter of what the system allows the process.
     pub open_files_max: u64,
     /// Checks the settings, when the configuration is read.
     ///

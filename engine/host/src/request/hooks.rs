@@ -3,6 +3,8 @@
 use crate::error::Error;
 use crate::future::LocalFuture;
 use crate::request::RequestView;
+use crate::store::Store;
+use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
@@ -74,5 +76,37 @@ impl AnswerHooks {
         Self::of(request)
             .iter()
             .for_each(|hook| hook.handler_failed());
+    }
+}
+
+/// The values that a request holds until no script runs for it any more, in its store.
+#[derive(Default)]
+pub struct HeldToEnd(RefCell<Vec<Box<dyn Any>>>);
+
+impl HeldToEnd {
+    /// Holds a value until no script runs for the request any more, also none that ends it in order after it was given
+    /// up. Drops it at once where none does.
+    pub fn hold(request: &dyn RequestView, value: impl Any) {
+        if request.is_over() {
+            return;
+        }
+        let held = request.store().get::<Self>();
+        let held = held.unwrap_or_else(|| request.store().put(Self::default()));
+        held.0.borrow_mut().push(Box::new(value));
+    }
+
+    /// Drops what the request with this store holds.
+    pub fn end(store: &Store) {
+        if let Some(held) = store.get::<Self>() {
+            // Nothing is borrowed while they are dropped.
+            drop(held.0.take());
+        }
+    }
+}
+
+impl fmt::Debug for HeldToEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = self.0.borrow().len();
+        f.debug_struct("HeldToEnd").field("values", &count).finish()
     }
 }

@@ -4,8 +4,10 @@
 //! whose run it is, and the database: for whom a transaction is, and whose messages wait for it. In JavaScript, code of
 //! one request may run in the turn of another; what that uses of another's transaction is noted where it is used.
 
+use crate::error::{Error, ErrorKind};
 use crate::offers::trace::{SpanKind, Trace, operation, without_values};
 use crate::request::RequestView;
+use crate::run::limits::CANCELLED;
 use crate::store::Store;
 use crate::value::Value;
 use std::cell::{Cell, RefCell};
@@ -29,7 +31,12 @@ struct CurrentRunState {
     statements: RefCell<Vec<RanStatement>>,
     inside: Cell<Duration>,
     waited: Cell<Duration>,
+    /// True once a request may write nothing any more.
+    refuses_writes: Cell<bool>,
 }
+
+/// Put into the store of a request that may write nothing any more.
+struct WritesNothing;
 
 /// The owner of what a script does: of a transaction, of messages that wait for it.
 #[derive(Clone)]
@@ -257,6 +264,34 @@ impl CurrentRun {
             Some(request) => Some(RunOwner::Request(request)),
             None => self.background().map(RunOwner::Background),
         }
+    }
+
+    /// Has all further writes of a request fail: it was given up, and nothing would tell that they were made.
+    pub fn refuse_writes(&self, request: &dyn RequestView) {
+        request.store().put(WritesNothing);
+        self.0.refuses_writes.set(true);
+    }
+
+    /// Checks that what the script does now may write.
+    ///
+    /// # Errors
+    /// Its request was given up, see [`CurrentRun::refuse_writes`].
+    #[inline]
+    pub fn check_write(&self) -> Result<(), Error> {
+        match self.0.refuses_writes.get() {
+            true => self.check_owner(),
+            false => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn check_owner(&self) -> Result<(), Error> {
+        let owner = self.owner();
+        if owner.is_none_or(|owner| owner.store().get::<WritesNothing>().is_none()) {
+            return Ok(());
+        }
+        let text = "the request was given up: it writes nothing any more";
+        Err(Error::new(ErrorKind::Unavailable, text).with_code(CANCELLED))
     }
 
     /// Reads the clock if there is an observer: the beginning of something that a capability does for the script.

@@ -253,11 +253,7 @@ impl SettingKey {
                     SettingKind::Time(_) => " milliseconds",
                     _ => "",
                 };
-                let wanted = match (*range.start(), *range.end()) {
-                    (least, u64::MAX) => format!("at least {least}"),
-                    (0, most) => format!("at most {most}"),
-                    (least, most) => format!("{least} to {most}"),
-                };
+                let wanted = words_of(range);
                 Err(format!("{name} is {number}; it must be {wanted}{unit}"))
             }
             _ => Ok(()),
@@ -294,6 +290,15 @@ impl SettingKind {
             Self::Texts => "a list such as [\"one\", \"two\"]",
             Self::TextOrTexts(expected) => expected,
         }
+    }
+}
+
+/// Describes the numbers of a range.
+fn words_of(range: &RangeInclusive<u64>) -> String {
+    match (*range.start(), *range.end()) {
+        (least, u64::MAX) => format!("at least {least}"),
+        (0, most) => format!("at most {most}"),
+        (least, most) => format!("{least} to {most}"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The values of sections: those that were written, with their places, and the defaults of the others.
 
-use super::{Preset, Section, SettingKey, SettingKind, SettingValue, items};
+use super::{Preset, Section, SettingKey, SettingKind, SettingValue, items, words_of};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -154,7 +154,11 @@ impl Settings {
         };
         let value = accepted.ok_or_else(|| {
             let (written, expected) = (key.shown(&text), key.kind.expected());
-            format!("{origin}: [{section}] {name} = {written}: {expected} is expected")
+            let range = match &key.kind {
+                SettingKind::Count(range) => format!(", {}", words_of(range)),
+                _ => String::new(),
+            };
+            format!("{origin}: [{section}] {name} = {written}: {expected} is expected{range}")
         })?;
         key.check(&value)
             .map_err(|fault| format!("{origin}: [{section}] {fault}"))?;
@@ -304,7 +308,7 @@ mod tests {
             (
                 "cups",
                 Text("two".to_owned()),
-                "[kettle] cups = \"two\": a whole number is expected",
+                "[kettle] cups = \"two\": a whole number is expected, 1 to 8",
             ),
             ("cups", Number(9), "[kettle] cups is 9; it must be 1 to 8"),
             (

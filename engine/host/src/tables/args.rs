@@ -1,16 +1,41 @@
-//! The arguments of a call, as the body of a row gets them.
+//! The parameters of the body of a row: the arguments of a call, and the state of the isolate's capabilities.
 
 mod check;
 
 use crate::error::Error;
 use crate::future::LocalFuture;
 use crate::request::RequestView;
-use crate::tables::module::Context;
-use crate::tables::objects::Object;
+use crate::store::Store;
+use crate::tables::objects::{Object, Objects};
 use crate::tables::reader::Handle;
 use crate::value::{Callback, Value};
 use std::fmt;
 use std::rc::Rc;
+
+/// The state that the capabilities of one isolate keep between calls: one value per type, put there by `app`.
+#[derive(Default)]
+pub struct Context {
+    store: Store,
+    objects: Objects,
+}
+
+impl Context {
+    /// The native objects of the isolate.
+    #[inline]
+    pub fn objects(&self) -> &Objects {
+        &self.objects
+    }
+
+    /// Keeps `value`, replacing an earlier one of the same type.
+    pub fn put<T: 'static>(&self, value: T) {
+        self.store.put(value);
+    }
+
+    /// The value of type `T`, if there is one.
+    pub fn get<T: 'static>(&self) -> Option<Rc<T>> {
+        self.store.get()
+    }
+}
 
 /// The result of a row of kind [`FunctionKind::ReadingPrompt`](crate::FunctionKind::ReadingPrompt).
 pub enum Prompt {
@@ -24,7 +49,9 @@ pub enum Prompt {
 /// The arguments of one call.
 #[derive(Default)]
 pub struct Args {
-    values: Vec<Value>,
+    pub(super) values: Vec<Value>,
+    /// The number of arguments that the call has for the row's parameters.
+    given: usize,
     /// The functions among the arguments, by their index; `true` stands in their place.
     functions: Vec<(usize, Callback)>,
     may_wait: bool,
@@ -41,6 +68,14 @@ impl fmt::Debug for Args {
 }
 
 impl Args {
+    #[cfg(test)]
+    pub(super) fn of(values: Vec<Value>) -> Self {
+        Self {
+            values,
+            ..Self::default()
+        }
+    }
+
     /// Adds the functions among them, by their index.
     #[must_use]
     pub fn with_functions(mut self, functions: Vec<(usize, Callback)>) -> Self {
@@ -99,6 +134,12 @@ impl Args {
     /// Reports whether the row's `later` is called if its `body` takes too long.
     pub fn may_wait(&self) -> bool {
         self.may_wait
+    }
+
+    /// Returns the number of arguments that the caller wrote: fewer than the row has parameters where the last are left
+    /// out.
+    pub fn given(&self) -> usize {
+        self.given
     }
 
     /// Takes the `index`th argument.

@@ -3,6 +3,7 @@
 mod args;
 mod elsewhere;
 pub mod ends;
+mod held_args;
 pub mod javascript;
 mod macros;
 pub mod module;
@@ -13,3 +14,4 @@ pub mod refusals;
 pub mod words;
 
 pub use args::{Args, Prompt};
+pub use held_args::HeldArgs;

@@ -5,20 +5,23 @@
 
 use crate::error::Error;
 use crate::future::LocalFuture;
+use crate::request::RequestView;
 use crate::settings::AllSettings;
-use crate::store::Store;
+pub use crate::tables::args::Context;
 use crate::tables::args::{Args, Prompt};
 use crate::tables::names::CLIENT;
-use crate::tables::objects::{Class, Objects};
+use crate::tables::objects::Class;
 use crate::tables::reader::Reader;
 use crate::value::Value;
-use std::rc::Rc;
 
 /// The name of modules whose functions declare routes.
 pub const ROUTE_KINDS: &str = "route_kinds";
 
 /// The name of modules whose functions make answers that a function of the script feeds.
 pub const STREAM_KINDS: &str = "stream_kinds";
+
+/// Sets a field of a request to a value of the script's.
+pub type FieldSetter = fn(&Context, &dyn RequestView, Value) -> Result<(), Error>;
 
 /// A table of functions under one name.
 pub struct Module {
@@ -33,6 +36,9 @@ pub struct Module {
     /// The fields that it adds to every request as a field: rows of kind `Sync` without parameters. A row is called
     /// when a script asks for its field, once for each request.
     pub request_fields: &'static [Function],
+    /// The functions that scripts call by assigning a field of `request_fields`, by its name. Other fields keep what is
+    /// assigned in the place of their value.
+    pub request_setters: &'static [(&'static str, FieldSetter)],
     /// The methods that it adds to every request as a method. Brackets and tags are not for requests.
     pub request_methods: &'static [Function],
     /// These rows over another backend, where some wait that return at once here. An isolate gets one of both.
@@ -52,11 +58,19 @@ impl Module {
         functions: &[],
         classes: &[],
         request_fields: &[],
+        request_setters: &[],
         request_methods: &[],
         elsewhere: None,
         elsewhere_if: None,
         read_multipart: None,
     };
+
+    /// Returns the function that takes what scripts assign to a field of requests.
+    pub fn setter(&self, field: &str) -> Option<FieldSetter> {
+        let setters = self.request_setters.iter();
+        let mut named = setters.filter(|(name, _)| *name == field);
+        named.next().map(|(_, setter)| *setter)
+    }
 
     /// Reports whether its functions declare routes: `ws` is the function `app.ws(pattern, declaration)`, also of
     /// groups. The engine calls it with the pattern and the options of the declaration, calls `on(event, fn)` of the
@@ -175,6 +189,8 @@ pub enum Type {
     RowOrNothing,
     /// Text, or nothing: only as a result.
     TextOrNothing,
+    /// Text, or bytes that are not UTF-8: only as a result.
+    TextOrBytes,
     /// Bytes, or nothing: only as a result.
     BytesOrNothing,
     /// A table or object with these members, named in snake_case: only as a result.
@@ -338,6 +354,7 @@ impl Type {
             | Self::Rows
             | Self::RowOrNothing
             | Self::TextOrNothing
+            | Self::TextOrBytes
             | Self::BytesOrNothing
             | Self::Record(_)
             | Self::RecordOrNothing(_)
@@ -360,30 +377,5 @@ impl Type {
                 _ => false,
             },
         }
-    }
-}
-
-/// The state that the capabilities of one isolate keep between calls: one value per type, put there by `app`.
-#[derive(Default)]
-pub struct Context {
-    store: Store,
-    objects: Objects,
-}
-
-impl Context {
-    /// The native objects of the isolate.
-    #[inline]
-    pub fn objects(&self) -> &Objects {
-        &self.objects
-    }
-
-    /// Keeps `value`, replacing an earlier one of the same type.
-    pub fn put<T: 'static>(&self, value: T) {
-        self.store.put(value);
-    }
-
-    /// The value of type `T`, if there is one.
-    pub fn get<T: 'static>(&self) -> Option<Rc<T>> {
-        self.store.get()
     }
 }

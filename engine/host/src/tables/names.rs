@@ -17,9 +17,15 @@ const FOREIGN_FUNCTIONS: &[(&str, &str)] = &[
 
 /// Returns the advice for a call of a function that other frameworks have, by its owner and its name.
 pub fn foreign_function(owner: &str, name: &str) -> Option<&'static str> {
+    const EQUAL: [&str; 4] = ["eq", "is", "deep_equal", "deepEqual"];
     let mut known = FOREIGN_FUNCTIONS.iter();
-    let (_, advice) = known.find(|(known, _)| owner == "app" && *known == name)?;
-    Some(advice)
+    match owner {
+        "app" => known
+            .find(|(known, _)| *known == name)
+            .map(|(_, advice)| *advice),
+        "t" if EQUAL.contains(&name) => Some("write t.equal(actual, expected)"),
+        _ => None,
+    }
 }
 
 /// The module whose functions send requests to other servers. Scripts see `fetch` in its place.
@@ -54,14 +60,24 @@ pub fn snake_case(camel: &str) -> String {
     out
 }
 
+/// The longest name or path that is compared with others, in bytes: the time of a comparison grows with both lengths.
+const COMPARED_BYTES_MAX: usize = 200;
+
+/// The letters of a name for each that may differ: fewer, and any short name would be like any other.
+const LETTERS_PER_FAULT: usize = 3;
+
 /// Returns the name among `known` that a misspelt `name` most probably means: it is the same in another style, begins
-/// alike, or few letters differ.
+/// alike, two letters are swapped, or few differ. Long names have none.
 pub fn nearest_name(name: &str, known: Vec<String>) -> Option<String> {
     const START_MIN: usize = 3;
-    let most = if name.chars().count() <= 4 { 1 } else { 2 };
+    if name.len() > COMPARED_BYTES_MAX {
+        return None;
+    }
+    let most = (name.chars().count() / LETTERS_PER_FAULT).min(2);
     let plain = |name: &str| name.replace(['_', '-'], "").to_ascii_lowercase();
     let far = |other: &String| {
-        if plain(name) == plain(other) {
+        let is_pair = || name.chars().count() == 2 && name.chars().rev().eq(other.chars());
+        if plain(name) == plain(other) || is_pair() {
             return 0;
         }
         let is_start =
@@ -74,18 +90,25 @@ pub fn nearest_name(name: &str, known: Vec<String>) -> Option<String> {
             },
         }
     };
-    let known = known.into_iter().map(|other| (far(&other), other));
+    let known = known.into_iter();
+    let known = known.filter(|other| other.len() <= COMPARED_BYTES_MAX);
+    let known = known.map(|other| (far(&other), other));
     let near = known.filter(|(far, _)| *far <= most);
     near.min_by_key(|(far, _)| *far).map(|(_, other)| other)
 }
 
 /// Returns `; did you mean "x"?` if one of the names is close to a misspelt one, and else nothing. Longer names may
-/// differ in more letters.
+/// differ in more letters, but names of over 64 bytes have no hint.
 pub fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    let near = known
-        .into_iter()
-        .map(|known| (distance(name, known), known));
-    let allowed = 1 + name.chars().count() / 4;
+    const NAME_BYTES_MAX: usize = 64;
+    if name.len() > NAME_BYTES_MAX {
+        return String::new();
+    }
+    let known = known.into_iter();
+    let known = known.filter(|known| known.len() <= NAME_BYTES_MAX);
+    let near = known.map(|known| (distance(name, known), known));
+    let letters = name.chars().count();
+    let allowed = (1 + letters / 4).min(letters / LETTERS_PER_FAULT);
     match near.min().filter(|(distance, _)| *distance <= allowed) {
         Some((_, known)) => format!("; did you mean {known:?}?"),
         None => String::new(),
@@ -95,11 +118,6 @@ pub fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String 
 /// Returns `; did you mean "x"?` if one of the files has nearly the name of `file`, whose ending may differ, and else
 /// nothing. All are paths with `/` between their parts.
 pub fn file_hint(file: &str, known: &[String]) -> String {
-    /// Longer paths are not compared with others.
-    const PATH_BYTES_MAX: usize = 200;
-    if file.len() > PATH_BYTES_MAX {
-        return String::new();
-    }
     let (stem, ending) = without_ending(file);
     let mut stems = Vec::from_iter(known.iter().map(|known| without_ending(known).0.to_owned()));
     stems.sort_unstable();
@@ -153,6 +171,25 @@ mod tests {
         assert_eq!(hint("truncat", known), "; did you mean \"truncate\"?");
         assert_eq!(hint("trimm", known), "; did you mean \"trim\"?");
         assert_eq!(hint("nope", known), "");
+        // Half of these letters differ.
+        assert_eq!(hint("date", ["safe"]), "");
+        assert_eq!(hint("m", ["t"]), "");
+        assert_eq!(hint("evn", ["even"]), "; did you mean \"even\"?");
+    }
+
+    #[test]
+    fn long_names_are_not_compared() {
+        // By their squares, these would take more memory than there is.
+        let long = "x".repeat(4 << 20);
+        let almost = format!("{}y", &long[1..]);
+        assert_eq!(hint(&long, ["trim", &*almost]), "");
+        assert_eq!(hint("trim", [&*long, "trim"]), "; did you mean \"trim\"?");
+        let known = || vec![almost.clone(), "trim".to_owned()];
+        assert_eq!(nearest_name(&long, known()), None);
+        assert_eq!(nearest_name("trimm", known()).as_deref(), Some("trim"));
+        let (name, other) = ("y".repeat(64), "y".repeat(63));
+        assert_eq!(hint(&name, [&*other]), format!("; did you mean {other:?}?"));
+        assert_eq!(hint(&(name + "y"), [&*other]), "");
     }
 
     #[test]
@@ -176,6 +213,7 @@ mod tests {
             ("utli.mjs", Some("util.js")),
             ("nope.html", None),
             ("new.html", None),
+            ("x.html", None),
             ("", None),
             (".html", None),
         ] {
@@ -205,6 +243,7 @@ mod tests {
             "get",
             "put",
             "use",
+            "db",
             "warn",
             "onError",
             "validate",
@@ -219,6 +258,8 @@ mod tests {
             ("onErorr", Some("onError")),
             ("validates", Some("validate")),
             ("listen", None),
+            ("us", None),
+            ("bd", Some("db")),
             ("x", None),
         ] {
             assert_eq!(found(name).as_deref(), expected, "{name}");

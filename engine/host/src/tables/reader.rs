@@ -164,6 +164,12 @@ pub trait Reader {
     /// A list of Lua with holes: it has no length. Else as for all of these.
     fn len(&self, it: Handle) -> Result<usize, Error>;
 
+    /// Reports whether a list of Lua has values under other keys than 1, 2, 3 and so on. What a list of JavaScript has
+    /// besides its items does not count: JSON leaves it out.
+    fn has_other_keys(&self, _list: Handle) -> bool {
+        false
+    }
+
     /// An item of a list, from 0; nothing beyond its end.
     ///
     /// # Errors

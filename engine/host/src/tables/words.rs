@@ -81,6 +81,7 @@ impl Words {
             Type::RowOrNothing => "a row or nothing",
             Type::RecordOrNothing(_) => "a record or nothing",
             Type::TextOrNothing => "a string or nothing",
+            Type::TextOrBytes => "a string or bytes",
             Type::BytesOrNothing => "bytes or nothing",
         };
         text.into()

@@ -31,7 +31,10 @@ struct PoolState {
 struct Connections {
     hosts: HashMap<Origin, Host, foldhash::fast::RandomState>,
     open: usize,
-    waiting: VecDeque<(Origin, oneshot::Sender<()>)>,
+    /// The requests that wait, the oldest first.
+    waiting: VecDeque<(Origin, oneshot::Sender<Lent>)>,
+    /// True while these are served: what is given back meanwhile is served in the same turn.
+    is_serving: bool,
     is_swept: bool,
 }
 
@@ -53,10 +56,11 @@ pub(super) struct Place {
     is_probe: Cell<bool>,
 }
 
-/// The turn of a request that waits. If the request is given up after its turn was sent, the turn goes to the next.
+/// The place of a request among those that wait. If the request is given up with a connection that it has not seen
+/// yet, that goes to the next.
 struct QueuedRequest<'a> {
     pool: &'a Pool,
-    sent: oneshot::Receiver<()>,
+    given: oneshot::Receiver<Lent>,
 }
 
 /// The result of asking for a connection.
@@ -81,30 +85,37 @@ impl Pool {
         }))
     }
 
-    /// Returns a kept connection to a server, or the place for a new one; waits for one of them.
+    /// Returns a kept connection to a server, or the place for a new one; waits for one of them. The request that has
+    /// waited the longest gets the next.
     ///
     /// # Errors
     /// More requests wait than may.
     pub(super) async fn lend(&self, origin: &Origin) -> Result<Lent, ClientFault> {
+        // Nothing is free that one of those could have who wait, see `serve`.
+        if let Some(lent) = self.try_lend(origin) {
+            return Ok(lent);
+        }
+        let mut place = self.last_place(origin)?;
         loop {
-            if let Some(lent) = self.try_lend(origin) {
-                // There may be another one for the next that waits.
-                self.0.inner.borrow_mut().wake(&self.0);
-                return Ok(lent);
+            let mut kept = match (&mut place.given).await {
+                Ok(Lent::Used(kept)) => kept,
+                Ok(lent) => return Ok(lent),
+                Err(_) => {
+                    let text = "the client of this worker has ended";
+                    return Err(ClientFault::new(ClientFaultKind::Closed, text));
+                }
+            };
+            if kept.is_alive() {
+                return Ok(Lent::Used(kept));
             }
-            let mut turn = self.turn_of(origin)?;
-            (&mut turn.sent).await.unwrap_or_default();
+            // The server has closed it since it was given: what it leaves is for this request.
+            place = self.first_place(origin);
+            drop(kept);
         }
     }
 
     /// Returns a connection of HTTP/1.1 to a server that is kept, if there is one.
     pub(super) fn lend_kept(&self, origin: &Origin) -> Option<Http1> {
-        let kept = self.take_alive(origin)?;
-        self.0.inner.borrow_mut().wake(&self.0);
-        Some(kept)
-    }
-
-    fn take_alive(&self, origin: &Origin) -> Option<Http1> {
         while let Some(mut kept) = self.take_kept(origin) {
             if kept.is_alive() {
                 return Some(kept);
@@ -113,7 +124,8 @@ impl Pool {
         None
     }
 
-    fn turn_of(&self, origin: &Origin) -> Result<QueuedRequest<'_>, ClientFault> {
+    /// Has a request wait behind all others.
+    fn last_place(&self, origin: &Origin) -> Result<QueuedRequest<'_>, ClientFault> {
         let mut inner = self.0.inner.borrow_mut();
         inner.waiting.retain(|(_, waiter)| !waiter.is_closed());
         if inner.waiting.len() >= self.0.waiting_max {
@@ -122,16 +134,61 @@ impl Pool {
                 format!("more requests wait for a connection than may (waiting_max is {max})");
             return Err(ClientFault::new(ClientFaultKind::Busy, text));
         }
-        let (waiter, sent) = oneshot::channel();
+        let (waiter, given) = oneshot::channel();
         inner.waiting.push_back((origin.clone(), waiter));
-        Ok(QueuedRequest { pool: self, sent })
+        Ok(QueuedRequest { pool: self, given })
+    }
+
+    /// Has a request wait before all others.
+    fn first_place(&self, origin: &Origin) -> QueuedRequest<'_> {
+        let (waiter, given) = oneshot::channel();
+        let mut inner = self.0.inner.borrow_mut();
+        inner.waiting.push_front((origin.clone(), waiter));
+        QueuedRequest { pool: self, given }
+    }
+
+    /// Gives connections and places to those who wait, the oldest first. It follows each change by which one of them
+    /// may get something, so that at other times nothing is free that they could have.
+    fn serve(&self) {
+        let mut inner = self.0.inner.borrow_mut();
+        if inner.waiting.is_empty() || std::mem::replace(&mut inner.is_serving, true) {
+            return;
+        }
+        while let Some(at) = inner.first_to_serve(&self.0) {
+            let Some((origin, waiter)) = inner.waiting.remove(at) else {
+                break;
+            };
+            // Connections that are closed meanwhile give their places back, so no borrow is held.
+            drop(inner);
+            let lent = self.try_lend(&origin);
+            let unused = match lent {
+                Some(lent) => waiter.send(lent).err(),
+                // The connections for it were closed, and their places may be for an older request.
+                None => {
+                    let mut inner = self.0.inner.borrow_mut();
+                    inner.waiting.insert(at, (origin, waiter));
+                    None
+                }
+            };
+            unused.into_iter().for_each(|lent| self.take_back(lent));
+            inner = self.0.inner.borrow_mut();
+        }
+        inner.is_serving = false;
+    }
+
+    /// Takes back what a request was given and has not used.
+    fn take_back(&self, lent: Lent) {
+        match lent {
+            Lent::Used(kept) => self.keep(kept),
+            Lent::Place(_) | Lent::Shared(_) => drop(lent),
+        }
     }
 
     fn try_lend(&self, origin: &Origin) -> Option<Lent> {
         if let Some(shared) = self.shared(origin) {
             return Some(Lent::Shared(shared));
         }
-        if let Some(kept) = self.take_alive(origin) {
+        if let Some(kept) = self.lend_kept(origin) {
             return Some(Lent::Used(kept));
         }
         let state = &self.0;
@@ -175,6 +232,7 @@ impl Pool {
         self.begin_sweep(&mut inner);
         drop(inner);
         drop(before);
+        self.serve();
     }
 
     fn begin_sweep(&self, inner: &mut Connections) {
@@ -214,8 +272,9 @@ impl Pool {
             return drop(connection);
         }
         host.kept.push((Instant::now(), connection));
-        inner.wake(&self.0);
         self.begin_sweep(&mut inner);
+        drop(inner);
+        self.serve();
     }
 
     /// Returns the numbers of open and of kept connections.
@@ -231,11 +290,8 @@ impl Pool {
 }
 
 impl Connections {
-    /// Wakes the first request that can have a connection now.
-    fn wake(&mut self, state: &PoolState) {
-        if self.waiting.is_empty() {
-            return;
-        }
+    /// Returns the index of the oldest request that can have a connection or a place now.
+    fn first_to_serve(&self, state: &PoolState) -> Option<usize> {
         let (hosts, open) = (&self.hosts, self.open);
         let has_kept = hosts.values().any(|host| !host.kept.is_empty());
         let can_have = |origin: &Origin| match hosts.get(origin) {
@@ -243,23 +299,15 @@ impl Connections {
             Some(host) if host.is_probed || host.open >= state.per_host_max => false,
             _ => open < state.connections_max || has_kept,
         };
-        while let Some(at) = self.waiting.iter().position(|(origin, _)| can_have(origin)) {
-            // A request that no longer waits leaves its turn to the next.
-            let woken = self
-                .waiting
-                .remove(at)
-                .is_some_and(|(_, waiter)| waiter.send(()).is_ok());
-            if woken {
-                return;
-            }
-        }
+        let mut waiting = self.waiting.iter();
+        waiting.position(|(origin, _)| can_have(origin))
     }
 }
 
 impl Drop for QueuedRequest<'_> {
     fn drop(&mut self) {
-        if self.sent.try_recv().is_ok() {
-            self.pool.0.inner.borrow_mut().wake(&self.pool.0);
+        if let Ok(lent) = self.given.try_recv() {
+            self.pool.take_back(lent);
         }
     }
 }
@@ -278,7 +326,8 @@ impl Place {
             if let Some(host) = inner.hosts.get_mut(&self.origin) {
                 host.is_probed = false;
             }
-            inner.wake(&pool);
+            drop(inner);
+            Pool(pool).serve();
         }
     }
 }
@@ -299,7 +348,8 @@ impl Drop for Place {
                 inner.hosts.remove(&self.origin);
             }
         }
-        inner.wake(&pool);
+        drop(inner);
+        Pool(pool).serve();
     }
 }
 
@@ -333,7 +383,7 @@ async fn sweep(pool: Weak<PoolState>, kept_time: Duration) {
             }
             inner.is_swept = kept > 0;
         }
-        // Their places are given back, which wakes others.
+        // Their places are given back, and those who wait are served.
         drop(closed);
         drop(unshared);
         if !pool.inner.borrow().is_swept {
@@ -343,34 +393,4 @@ async fn sweep(pool: Weak<PoolState>, kept_time: Duration) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::future::Future as _;
-    use std::pin::pin;
-    use std::task::{self, Poll, Waker};
-
-    #[test]
-    fn a_turn_that_is_given_up_goes_to_the_next() {
-        let limits = ClientLimits {
-            connections_max: 1,
-            ..ClientLimits::DEFAULT
-        };
-        let pool = Pool::new(&limits, false);
-        let url = url::Url::parse("http://a.example/").expect("a URL");
-        let origin = Origin::of(&url).expect("an origin");
-        let mut cx = task::Context::from_waker(Waker::noop());
-        let place = pool.try_lend(&origin).expect("a place");
-        let mut first = Box::pin(pool.lend(&origin));
-        let mut second = pin!(pool.lend(&origin));
-        assert!(first.as_mut().poll(&mut cx).is_pending());
-        assert!(second.as_mut().poll(&mut cx).is_pending());
-        drop(place);
-        // Its turn was sent, and it has not run since.
-        drop(first);
-        let lent = second.as_mut().poll(&mut cx);
-        assert!(matches!(lent, Poll::Ready(Ok(Lent::Place(_)))));
-        drop(lent);
-        assert_eq!(pool.counts(), (0, 0));
-        assert!(pool.0.inner.borrow().waiting.is_empty());
-    }
-}
+mod tests;

@@ -8,23 +8,43 @@ const OWN_FILES: u64 = 64;
 /// The most files that are asked for without need: what Linux allows a process unless configured otherwise.
 const USEFUL_FILES_MAX: u64 = 1 << 20;
 
+/// The fewest connections for which a server starts where the system does not allow as many as are asked for.
+const CONNECTIONS_MIN: usize = 50;
+
 /// Raises the process's limit of open files as far as the system allows, and lowers `limits.connections_max` where that
-/// is not enough for them and for `reserved` further files (of databases, logs, uploads). Returns a line for the log if
-/// it did.
-pub fn raise_open_files(limits: &mut Limits, reserved: u64) -> Option<String> {
+/// is not enough for them and for further files: `reserved` ones (of databases, logs), and `shared` ones (of uploads),
+/// which take at most a quarter of what the system allows. Returns a line for the log if it did.
+///
+/// # Errors
+/// There are files for fewer than 50 connections.
+pub fn raise_open_files(
+    limits: &mut Limits,
+    reserved: u64,
+    shared: u64,
+) -> Result<Option<String>, String> {
     let own = OWN_FILES + reserved + limits.refused_max as u64;
-    let wanted = limits.connections_max as u64 + own;
+    let wanted = limits.connections_max as u64 + own + shared;
     let allowed = raise_to(wanted);
     if allowed >= wanted {
-        return None;
+        return Ok(None);
     }
     let asked = limits.connections_max;
-    limits.connections_max = allowed.saturating_sub(own).max(1) as usize;
-    Some(format!(
-        "connections_max lowered from {asked} to {}: the system allows {allowed} open files (ulimit -n) and {wanted} \
-         would be needed",
-        limits.connections_max
-    ))
+    let left = allowed.saturating_sub(own + shared.min(allowed / 4)) as usize;
+    // As few as are asked for may fit beside fewer shared files.
+    limits.connections_max = left.min(asked);
+    if left < CONNECTIONS_MIN.min(asked) {
+        return Err(format!(
+            "the system allows the process {allowed} open files, which leaves {left} for connections: raise that limit \
+             (`ulimit -n`, or LimitNOFILE in a unit of systemd), best to {wanted}, or run fewer workers"
+        ));
+    }
+    if left >= asked {
+        return Ok(None);
+    }
+    Ok(Some(format!(
+        "connections_max lowered from {asked} to {left}: the system allows {allowed} open files (ulimit -n) and \
+         {wanted} would be needed"
+    )))
 }
 
 /// Raises the soft limit to the hard one, and that to `wanted` where it is permitted. Returns what is allowed then.
@@ -67,18 +87,36 @@ mod tests {
             connections_max: 1,
             ..Limits::default()
         };
-        assert_eq!(raise_open_files(&mut limits, 0), None);
+        assert_eq!(raise_open_files(&mut limits, 0, 0), Ok(None));
         assert_eq!(limits.connections_max, 1);
         // More than any system has.
         let mut limits = Limits {
             connections_max: 1 << 40,
             ..Limits::default()
         };
-        let note = raise_open_files(&mut limits, 0).expect("that many cannot be allowed");
+        // Shared files take a quarter at most.
+        let note = raise_open_files(&mut limits, 0, 1 << 40).expect("enough files");
+        let note = note.expect("that many cannot be allowed");
         assert!(
             note.starts_with("connections_max lowered from 1099511627776 to "),
             "{note}"
         );
         assert!(limits.connections_max < 1 << 40 && limits.connections_max > 0);
+    }
+
+    #[test]
+    fn a_few_connections_are_an_error() {
+        let raise = |connections_max| {
+            let mut limits = Limits {
+                connections_max,
+                ..Limits::default()
+            };
+            raise_open_files(&mut limits, 1 << 40, 0)
+        };
+        for asked in [1, 10_000] {
+            let error = raise(asked).expect_err("no file is left");
+            assert!(error.contains("which leaves 0 for connections"), "{error}");
+            assert!(error.contains("LimitNOFILE"), "{error}");
+        }
     }
 }

@@ -234,6 +234,39 @@ fn requests_wait_for_a_free_connection() {
 }
 
 #[test]
+fn a_request_that_asks_again_does_not_pass_those_that_wait() {
+    let peer = Peer::once(|mut socket| {
+        for path in ["/one", "/waits", "/again", "/last"] {
+            let head = read_head(&mut socket);
+            assert!(
+                head.starts_with(&format!("GET {path} HTTP/1.1\r\n")),
+                "{head}"
+            );
+            answer(&mut socket, path);
+        }
+    });
+    run(async {
+        let client = client(ClientLimits {
+            connections_per_host_max: 1,
+            ..ClientLimits::default()
+        });
+        let ask = async |path: &str| {
+            let answer = text(&client, get(peer.url(path))).await;
+            assert_eq!(answer, Ok((200, path.to_owned())));
+        };
+        // All in one task: the one that asks again does so in the turn in which it gives its connection back.
+        let twice = async {
+            ask("/one").await;
+            ask("/again").await;
+        };
+        tokio::join!(twice, ask("/waits"));
+        ask("/last").await;
+        assert_eq!(client.connections(), (1, 1));
+    });
+    peer.ended();
+}
+
+#[test]
 fn a_kept_connection_makes_room_for_another_server() {
     let peers: Vec<_> = (0..3)
         .map(|_| {

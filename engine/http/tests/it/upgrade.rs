@@ -2,14 +2,17 @@
 
 mod common;
 
+use std::future::poll_fn;
 use std::io::{Read, Write};
+use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
 
 use common::*;
 use sampan_http::{Answer, Limits, Request, Upgrade, Upgraded};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 struct CountEnd(Arc<AtomicUsize>);
 
@@ -134,11 +137,66 @@ fn the_end_of_the_worker_is_theirs() {
     assert_eq!(read_to_end(&mut socket), "");
 }
 
+/// Writes until the client takes no more, and counts what is added to that until it ends the connection.
+async fn count_unsent(mut socket: Upgraded) -> String {
+    let large = vec![b'x'; 1 << 20];
+    let is_blocked = poll_fn(|cx| {
+        while let Poll::Ready(Ok(_)) = Pin::new(&mut socket).poll_write(cx, &large) {}
+        Poll::Ready(socket.poll_writable(cx).is_pending())
+    });
+    let is_blocked = is_blocked.await;
+    let counted_before = socket.unsent_counter().is_some();
+    socket.note_unsent(10_000, false);
+    let Some(count) = socket.unsent_counter() else {
+        return "no counter".to_owned();
+    };
+    count(1_000_000);
+    count(3_000_000);
+    // Closed already: it is not closed again.
+    count(3_100_000);
+    // By TLS an end without a farewell is an error.
+    let has_ended = socket.read(&mut [0; 10]).await.map_or(true, |len| len == 0);
+    socket.note_unsent(0, false);
+    let is_counted = socket.unsent_counter().is_some();
+    format!("{is_blocked} {counted_before} {has_ended} {is_counted}")
+}
+
+#[test]
+fn bytes_are_counted_without_a_turn_while_the_client_takes_none() {
+    let limits = Limits {
+        unsent_bytes_max: 2_000_000,
+        unsent_bytes_per_client_max: 2_000_000,
+        ..Limits::default()
+    };
+    let told = Arc::<Mutex<Vec<String>>>::default();
+    let tell = Arc::clone(&told);
+    let server = Server::start(limits, move || {
+        Rc::new(Function(move |_: &Rc<Request>| {
+            let tell = Arc::clone(&tell);
+            let take = move |socket| -> sampan_http::LocalFuture<()> {
+                Box::pin(async move {
+                    let text = count_unsent(socket).await;
+                    tell.lock().unwrap().push(text);
+                })
+            };
+            Answer::Upgrade(Box::new(Upgrade::new("count", take).unwrap()))
+        }))
+    });
+    let mut socket = server.connect();
+    socket.write_all(ask("/").as_bytes()).unwrap();
+    wait::until("the end", || !told.lock().unwrap().is_empty());
+    assert_eq!(*told.lock().unwrap(), ["true false true false"]);
+    wait::until("all to be forgotten", || {
+        server.handle.unsent().bytes() == 0
+    });
+    assert_eq!(server.handle.unsent().closed(), 1);
+}
+
 /// Sends `bye` when it is let go.
 async fn until_departure(mut socket: Upgraded) {
-    std::future::poll_fn(|_| match socket.is_draining() {
-        true => std::task::Poll::Ready(()),
-        false => std::task::Poll::Pending,
+    poll_fn(|_| match socket.is_draining() {
+        true => Poll::Ready(()),
+        false => Poll::Pending,
     })
     .await;
     let _ = socket.write_all(b"bye").await;

@@ -2,3 +2,4 @@
 
 pub(crate) mod suspend;
 pub(crate) mod tasks;
+pub(crate) mod thenable;

@@ -9,6 +9,7 @@ use crate::vm::limits::PENDING_MAX;
 use crate::vm::sys::{Cx, Failure, Val};
 use sampan_host::engine::cancelled;
 use sampan_host::{Error, LocalFuture, RequestObjects, Value};
+use sampan_js_contract::BoundRow;
 use slab::Slab;
 use std::cell::{Cell, RefCell};
 use std::task::{Context, Waker};
@@ -17,6 +18,8 @@ use std::task::{Context, Waker};
 #[derive(Default)]
 pub(crate) struct Tasks {
     pending: RefCell<Slab<PendingFuture>>,
+    /// The number of futures that there have been.
+    count: Cell<u64>,
     /// True if they feed a body stream, which then drives them.
     pub(crate) feeds_stream: Cell<bool>,
     /// The waker that is woken when tasks are added or cancelled from elsewhere.
@@ -28,16 +31,37 @@ pub(crate) struct Tasks {
 /// A task that waits for a promise. The script of another request may settle the promise, so settling wakes the task.
 pub(crate) type Waiter = RefCell<Option<Waker>>;
 
+/// The purpose of a future.
+#[derive(Clone, Copy)]
+pub(crate) enum TaskKind {
+    /// The timer of this number, by which it is cleared.
+    Timer(i64),
+    /// The operation of a row: a record that it gives is renamed, and errors get the name of the row.
+    Row(BoundRow),
+    /// Anything else.
+    Other,
+}
+
 /// A future and the promise that waits for it.
 struct PendingFuture {
     /// Taken out while it is polled.
     future: Option<LocalFuture<Result<Value, Error>>>,
+    /// The number of futures before it.
+    number: u64,
     resolve: Val,
     reject: Val,
-    /// The timer that it is, so that it can be cleared.
-    timer: Option<i64>,
+    kind: TaskKind,
     /// The error that it may become: an object that knows who called.
     failure: Option<Val>,
+}
+
+impl PendingFuture {
+    fn timer(&self) -> Option<i64> {
+        match self.kind {
+            TaskKind::Timer(number) => Some(number),
+            _ => None,
+        }
+    }
 }
 
 impl Tasks {
@@ -46,16 +70,12 @@ impl Tasks {
         self.pending.borrow().is_empty()
     }
 
-    fn keys(&self) -> Vec<usize> {
-        self.pending.borrow().iter().map(|(key, _)| key).collect()
-    }
-
     /// Makes a promise of what `future` will give. If that is an error, it is told with `failure`.
     pub(crate) fn promise(
         &self,
         cx: Cx<'_>,
         future: LocalFuture<Result<Value, Error>>,
-        timer: Option<i64>,
+        kind: TaskKind,
         failure: Option<Val>,
     ) -> Result<Val, Failure> {
         if self.pending.borrow().len() >= PENDING_MAX {
@@ -65,11 +85,13 @@ impl Tasks {
             .into());
         }
         let (promise, resolve, reject) = cx.promise()?;
+        let number = self.count.replace(self.count.get() + 1);
         self.pending.borrow_mut().insert(PendingFuture {
             future: Some(future),
+            number,
             resolve,
             reject,
-            timer,
+            kind,
             failure,
         });
         self.wake();
@@ -82,7 +104,7 @@ impl Tasks {
             .pending
             .borrow()
             .iter()
-            .find(|(_, task)| task.timer == Some(timer))
+            .find(|(_, task)| task.timer() == Some(timer))
             .map(|(key, _)| key);
         // The task is dropped after the slab is free again: a future's destructor may be anybody's code.
         let task = found.and_then(|key| self.pending.borrow_mut().try_remove(key));
@@ -104,7 +126,7 @@ impl Tasks {
     pub(crate) fn cancel_all(&self) {
         let mut dropped = Vec::new();
         for (_, task) in &mut *self.pending.borrow_mut() {
-            if task.timer.is_none() {
+            if task.timer().is_none() {
                 let failed: LocalFuture<_> = Box::pin(std::future::ready(Err(cancelled())));
                 dropped.push(task.future.replace(failed));
             }

@@ -41,6 +41,23 @@ pub(crate) fn keyed(cx: Cx<'_>, index: usize) -> Option<String> {
     field.gives_keyed().then(|| camel_case(field.name))
 }
 
+/// Assigns the `index`th field by the function of its module. Reports whether there is one.
+pub(crate) fn assign(
+    cx: Cx<'_>,
+    index: usize,
+    this: RawValue<'_>,
+    value: RawValue<'_>,
+) -> Result<bool, Failure> {
+    let mut modules = cx.core().contract.modules.iter();
+    let field = fields(cx).nth(index).map(|field| field.name);
+    let setter = modules.find_map(|module| module.setter(field?));
+    let Some(setter) = setter else {
+        return Ok(false);
+    };
+    contract::set_request_field(cx, setter, this, value)?;
+    Ok(true)
+}
+
 /// The names of the methods.
 pub(crate) fn method_names(cx: Cx<'_>) -> Vec<CString> {
     let modules = cx.core().contract.modules.iter();

@@ -4,6 +4,7 @@
 //! The first reader takes the body. Once the Web surface keeps it (as a stream or for a clone), its own methods
 //! answer.
 
+use crate::promises::tasks::TaskKind;
 use crate::request::added::live_request;
 use crate::request::fields::form_object;
 use crate::request::object::data;
@@ -88,7 +89,7 @@ pub(crate) fn form(cx: Cx<'_>, this: RawValue<'_>, _: &[RawValue<'_>]) -> Result
             let args = Args::default().of_request(live_request(cx, this)?);
             let fields = read(&cx.core().contract.context, args);
             let here = Some(error::here(cx)?);
-            cx.core().tasks().promise(cx, fields, None, here)
+            cx.core().tasks().promise(cx, fields, TaskKind::Other, here)
         }
         Ok(_) => {
             let form = cx.core().tables()?.form.raw();
@@ -128,7 +129,7 @@ pub(crate) fn take(cx: Cx<'_>, this: RawValue<'_>, _: &[RawValue<'_>]) -> Result
 pub(crate) fn read(cx: Cx<'_>, this: RawValue<'_>, _: &[RawValue<'_>]) -> Result<Val, Failure> {
     let source = data(cx, this)?.view()?.body_source();
     let next = source.ok_or_else(request::is_over)?.read();
-    cx.core().tasks().promise(cx, next, None, None)
+    cx.core().tasks().promise(cx, next, TaskKind::Other, None)
 }
 
 /// Reports whether there is neither a byte of a body nor a source of any.
@@ -244,7 +245,7 @@ fn after_whole(
     let read = source.read_whole(&core.limits);
     let whole = core
         .tasks()
-        .promise(cx, read, None, Some(error::here(cx)?))?;
+        .promise(cx, read, TaskKind::Other, Some(error::here(cx)?))?;
     // SAFETY: the class has its prototype, which the function gives a reference to.
     let proto = unsafe { cx.own(qjs::JS_GetClassProto(cx.raw(), core.classes.request)) };
     let method = cx.get(proto.raw(), name)?;

@@ -2,12 +2,13 @@
 //! a promise.
 
 use crate::promises::suspend::{Waiting, ended};
+use crate::promises::thenable::promise_of;
 use crate::request::object;
 use crate::request::response::Answerer;
 use crate::vm::error;
 use crate::vm::isolate::Core;
 use crate::vm::isolate::run::RunResult;
-use crate::vm::sys::{Cx, Failure, RawValue, Thrown, UNDEFINED, Val, boolean, is_promise, number};
+use crate::vm::sys::{Cx, Failure, RawValue, Thrown, UNDEFINED, Val, boolean, number};
 use rquickjs::qjs;
 use sampan_host::{Call, Error, ErrorKind, HandlerId, ResponseSink, Step};
 use std::cell::OnceCell;
@@ -73,13 +74,21 @@ fn run(
         }
         Err(Failure::Error(error)) => return CallOutcome::Failed(error),
     };
-    if !is_promise(returned.raw()) {
-        core.drain(cx);
-        return finish(cx, answerer, returned.raw(), sink);
+    match promise_of(cx, &returned) {
+        Ok(Some(promise)) => {
+            core.handled(cx, promise.raw());
+            core.drain(cx);
+            settled(cx, answerer, promise, sink)
+        }
+        Ok(None) => {
+            core.drain(cx);
+            finish(cx, answerer, returned.raw(), sink)
+        }
+        Err(Thrown) => {
+            let exception = cx.exception();
+            raised(cx, answerer, exception, sink)
+        }
     }
-    core.handled(cx, returned.raw());
-    core.drain(cx);
-    settled(cx, answerer, returned, sink)
 }
 
 /// Looks at the promise of a handler.

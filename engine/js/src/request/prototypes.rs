@@ -79,8 +79,12 @@ unsafe extern "C" fn set(
         )
     };
     native(cx, |cx| {
-        if let Some(name) = added::keyed(cx, (which as usize).wrapping_sub(FIELDS.len())) {
+        let index = (which as usize).wrapping_sub(FIELDS.len());
+        if let Some(name) = added::keyed(cx, index) {
             return Err(request::has_keys(&name).into());
+        }
+        if added::assign(cx, index, this, value)? {
+            return Ok(cx.undefined());
         }
         let name = match FIELDS.get(which as usize) {
             Some((name, _)) => Some((*name).to_owned()),

@@ -72,7 +72,7 @@ impl Drop for Atom<'_> {
 
 /// A script's value for a capability. Functions, symbols, cycles and objects that hold no plain data are errors; an
 /// object with
-/// `toJSON`, such as a date, is what that returns. An invalid date is NaN, its number: as `null` it would go unnoticed.
+/// `toJSON`, such as a date, is what that returns. An invalid date is an error: as `null` it would go unnoticed.
 pub(crate) fn from_js(cx: Cx<'_>, value: RawValue<'_>) -> Result<Value, Failure> {
     ValueReader::new(cx).read(value)
 }
@@ -237,7 +237,7 @@ impl<'a> ValueReader<'a> {
             let plain = cx.call(to_json.raw(), value, &[])?;
             // SAFETY: something else holds the value for the lifetime of the `RawValue`; this only reads its class.
             if tag(plain.raw()) == qjs::JS_TAG_NULL && unsafe { qjs::JS_IsDate(value.js()) } {
-                return Ok(Value::Float(f64::NAN));
+                return self.refuse("an invalid Date", "");
             }
             return self.read(plain.raw());
         }

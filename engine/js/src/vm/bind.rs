@@ -4,7 +4,7 @@ pub(crate) mod call_site;
 pub(crate) mod callback;
 mod waiting;
 
-use crate::promises::tasks::Tasks;
+use crate::promises::tasks::{TaskKind, Tasks};
 use crate::request::object::data;
 use crate::request::{added, made};
 use crate::values::reader::state::JsReader;
@@ -18,7 +18,7 @@ use crate::vm::sys::{
 };
 use rquickjs::qjs;
 use sampan_host::{Callback, Error, LocalFuture, Object, Place, Reader, RequestView, Value};
-use sampan_js_contract::{self as contract, BoundRow, Contract, Kind, Native, Vm, renamed};
+use sampan_js_contract::{self as contract, BoundRow, Contract, Kind, Native, Vm};
 use std::borrow::Cow;
 use std::ffi::{CString, c_int};
 use std::rc::Rc;
@@ -131,6 +131,14 @@ impl<'a> Vm<'a> for Cx<'a> {
         self.function(&c_name(name)?, count, index, indexed_entry(call))
     }
 
+    fn promise_function(self, name: &str, row: BoundRow, prototype: &Val) -> Result<Val, Thrown> {
+        let index = self.core().rows.borrow().len();
+        let mut prototypes = self.core().promise_prototypes.borrow_mut();
+        prototypes.resize(index, None);
+        prototypes.push(Some(prototype.clone()));
+        self.row_function(name, row)
+    }
+
     fn run_own(self, source: &'static str, name: &str) -> Result<Val, Thrown> {
         self.run_own(source, name)
     }
@@ -203,17 +211,9 @@ impl<'a> Vm<'a> for Cx<'a> {
         row: BoundRow,
         operation: LocalFuture<Result<Value, Error>>,
     ) -> Result<Val, Failure> {
-        let named = move |mut error| {
-            row.name_error(&mut error);
-            error
-        };
-        let returns = row.function.returns;
-        let future = Box::pin(async move {
-            let value = operation.await.map_err(named)?;
-            Ok(renamed(value, returns))
-        });
         let tasks = self.core().tasks();
-        tasks.promise(self, future, None, Some(here(self)?))
+        let caller = Some(here(self)?);
+        tasks.promise(self, operation, TaskKind::Row(row), caller)
     }
 
     fn waiting_function(
@@ -235,6 +235,18 @@ impl<'a> Vm<'a> for Cx<'a> {
 
 fn c_name(name: &str) -> Result<CString, Thrown> {
     CString::new(name).map_err(|_| Thrown)
+}
+
+/// Gives a promise this prototype. Other values stay as they are.
+fn set_prototype(cx: Cx<'_>, value: &Val, prototype: &Val) -> Result<(), Thrown> {
+    // SAFETY: `value` and `prototype` hold both values, of this context; the functions free neither.
+    let done = unsafe {
+        match qjs::JS_PromiseState(cx.raw(), value.js()) {
+            qjs::JSPromiseStateEnum_JS_PROMISE_NOT_A_PROMISE => 0,
+            _ => qjs::JS_SetPrototype(cx.raw(), value.js(), prototype.js()),
+        }
+    };
+    if done < 0 { Err(Thrown) } else { Ok(()) }
 }
 
 /// Gives an object the native functions of the contract.
@@ -267,6 +279,12 @@ fn call(
 ) -> Result<Val, Failure> {
     let row = cx.core().rows.borrow()[index as usize];
     let result = contract::call(cx, &row, this, args);
+    let prototypes = cx.core().promise_prototypes.borrow();
+    if let Some(Some(prototype)) = prototypes.get(index as usize)
+        && let Ok(value) = &result
+    {
+        set_prototype(cx, value, prototype)?;
+    }
     if cx.core().sampler.get().is_some() && result.is_ok() {
         cx.core().sample_after(&row);
     }

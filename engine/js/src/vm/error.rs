@@ -2,7 +2,7 @@
 
 mod advice;
 
-use crate::vm::source_text::{callee, empty_loop_behind};
+use crate::vm::source_text::{callees, empty_loop_behind};
 use crate::vm::sys::{
     Cx, Failure, RawValue, Thrown, Val, is_nothing, is_object, is_string, number,
 };
@@ -130,7 +130,7 @@ pub(crate) fn describe(cx: Cx<'_>, thrown: RawValue<'_>) -> Error {
             Some(not_a_function(cx, stack.as_deref()))
         }
         ("TypeError", Some(text)) if text.ends_with(" of undefined") => {
-            Some(match of_undefined(cx, stack.as_deref()) {
+            Some(match of_undefined(cx, &text, stack.as_deref()) {
                 Some(advice) => format!("{text}: {advice}"),
                 None => text,
             })
@@ -204,10 +204,10 @@ fn at_empty_loop(cx: Cx<'_>, error: Error) -> Error {
 
 /// Returns advice about a member of `undefined` that was read, by the line that reads it.
 #[cold]
-fn of_undefined(cx: Cx<'_>, stack: Option<&str>) -> Option<&'static str> {
+fn of_undefined(cx: Cx<'_>, message: &str, stack: Option<&str>) -> Option<String> {
     let place = stack?.lines().find_map(place_of)?;
     let source = cx.core().scripts.source_text(&place.file)?;
-    advice::of_undefined(&String::from_utf8_lossy(&source), place.line)
+    advice::of_undefined(cx, message, &String::from_utf8_lossy(&source), place.line)
 }
 
 /// Says what was called that is no function. QuickJS tells only where.
@@ -229,13 +229,26 @@ fn not_a_function(cx: Cx<'_>, stack: Option<&str>) -> String {
         let source = cx.core().scripts.source_text(&place.file)?;
         let source = String::from_utf8_lossy(&source);
         let line = source.lines().nth((place.line as usize).checked_sub(1)?)?;
-        let column = call
-            .trim_end_matches(')')
-            .rsplit_once(':')?
-            .1
-            .parse()
-            .ok()?;
-        let callee = callee(line, column)?;
+        let (_, column) = call.trim_end_matches(')').rsplit_once(':')?;
+        let column: usize = column.parse().ok()?;
+        let front: String = line.chars().take(column).collect();
+        if front.trim_start() == "(" {
+            return Some(format!(
+                "{PLAIN}: is a semicolon missing in the line before?"
+            ));
+        }
+        let mut callees = callees(line, column);
+        if callees.len() > 1 {
+            callees.retain(|callee| !advice::is_own_function(cx, callee));
+        }
+        let [callee] = callees[..] else {
+            return None;
+        };
+        if advice::is_own_function(cx, callee) {
+            return Some(format!(
+                "{callee}(...) gives no function: is a semicolon missing behind it?"
+            ));
+        }
         let said = format!("{callee} is {PLAIN}");
         Some(match advice::of_function(cx, callee) {
             Some(advice) => format!("{said}: {advice}"),
@@ -369,13 +382,21 @@ pub(crate) fn with_stack(error: Error, stack: &str, cause: String) -> Error {
     error.at(place).with_stack(shown)
 }
 
+/// The calls of a stack without those of our own scripts, and without the native functions that these have called.
 fn clean_stack(stack: &str) -> String {
-    let lines: Vec<&str> = stack
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.contains(OWN_FILES))
-        .collect();
-    lines.join("\n")
+    let lines = stack.lines().map(str::trim);
+    let mut shown = Vec::new();
+    let mut is_called_by_own = false;
+    // From the outermost call: a call stands above its caller.
+    for line in lines.rev().filter(|line| !line.is_empty()) {
+        let is_native = line.ends_with("(native)");
+        is_called_by_own = line.contains(OWN_FILES) || (is_native && is_called_by_own);
+        if !is_called_by_own {
+            shown.push(line);
+        }
+    }
+    shown.reverse();
+    shown.join("\n")
 }
 
 /// The place in one line of a stack: `at name (file:line:column)` or `at file:line:column`.
@@ -387,7 +408,8 @@ pub(crate) fn place_of(line: &str) -> Option<Place> {
     };
     let (rest, _column) = spot.rsplit_once(':')?;
     let (file, number) = rest.rsplit_once(':')?;
-    if file.starts_with(OWN_FILES) {
+    // `<input>` is a text that was parsed, by `JSON.parse` or `new Function`: its caller is the place.
+    if file.starts_with(OWN_FILES) || file.starts_with('<') {
         return None;
     }
     Some(Place {
@@ -399,6 +421,17 @@ pub(crate) fn place_of(line: &str) -> Option<Place> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn calls_of_our_own_scripts_are_left_out() {
+        let stack = "    at unknownOption (native)\n    at build (sampan:contract:30:5)\n    at apply (native)\n    \
+                     at json (sampan:contract:60:10)\n    at one (app.js:3:1)\n    at map (native)\n    at all \
+                     (app.js:7:2)\n    at call (native)\n    at run (sampan:contract:1:1)\n";
+        let shown = "at one (app.js:3:1)\nat map (native)\nat all (app.js:7:2)";
+        assert_eq!(clean_stack(stack), shown);
+        let row = "    at query (native)\n    at app.js:2:1\n";
+        assert_eq!(clean_stack(row), "at query (native)\nat app.js:2:1");
+    }
 
     #[test]
     fn places_are_read_from_stacks() {
@@ -414,5 +447,6 @@ mod tests {
         );
         assert_eq!(place("    at run (sampan:prelude:3:1)"), None);
         assert_eq!(place("    at map (native)"), None);
+        assert_eq!(place("    at <input>:1:2"), None);
     }
 }

@@ -4,6 +4,7 @@
 //! `app` gives them with the [`Setup`](sampan_host::Setup): the engine knows no capability by its name.
 
 use crate::promises::suspend;
+use crate::promises::tasks::TaskKind;
 use crate::promises::tasks::Tasks;
 use crate::vm::error::{self};
 use crate::vm::sys::whole_number;
@@ -61,7 +62,7 @@ fn sleep(cx: Cx<'_>, _: RawValue<'_>, args: &[RawValue<'_>]) -> Result<Val, Fail
         Ok(Value::Null)
     });
     let tasks = cx.core().tasks();
-    let promise = tasks.promise(cx, future, Some(id), None)?;
+    let promise = tasks.promise(cx, future, TaskKind::Timer(id), None)?;
     cx.core()
         .timers
         .borrow_mut()

@@ -123,6 +123,8 @@ pub(crate) struct Core {
     pub(crate) contract: Contract,
     /// The rows of the bound modules, by the number that their native functions carry.
     pub(crate) rows: RefCell<Vec<BoundRow>>,
+    /// The prototypes of the promises of rows, by the rows' indices.
+    pub(crate) promise_prototypes: RefCell<Vec<Option<Val>>>,
     /// The modules of the project and its packages.
     pub(crate) scripts: Arc<Modules>,
     /// The scripts whose lines stand for lines of a source.
@@ -220,6 +222,7 @@ impl Core {
             top_level: RefCell::default(),
             contract: Contract::new(setup),
             rows: RefCell::default(),
+            promise_prototypes: RefCell::default(),
             scripts,
             stacks: Stacks::default(),
             sampler: OnceCell::new(),
@@ -362,6 +365,7 @@ impl Drop for Core {
         }
         drop(self.handlers.take());
         drop(self.callbacks.take());
+        drop(self.promise_prototypes.take());
         drop(self.rejections.take());
         drop(self.failure.take());
         drop(self.current.take());

@@ -2,21 +2,29 @@
 //! where a module awaits at its top level. The text is searched, not parsed, so nothing may depend on what is found but
 //! messages.
 
-/// Returns the called expression at `column` of `line` calls, such as `lib.users.find`. The column is the one in
-/// QuickJS's stacks: that of the
-/// name that was read last, which is the called one or an argument. Nothing where it could be either of two.
-pub(crate) fn callee(line: &str, column: usize) -> Option<&str> {
-    let at = line.char_indices().nth(column.checked_sub(1)?)?.0;
+/// Returns the expressions that may be called at `column` of `line`, such as `lib.users.find`. The column is the one in
+/// QuickJS's stacks: that of the name that was read last, which is the called one or an argument. So there may be two:
+/// the inner call comes first.
+pub(crate) fn callees(line: &str, column: usize) -> Vec<&str> {
+    let index = column.checked_sub(1);
+    let Some((at, _)) = index.and_then(|index| line.char_indices().nth(index)) else {
+        return Vec::new();
+    };
     let length = line[at..].find(|c: char| !is_chained(c));
     let end = length.map_or(line.len(), |length| at + length);
     // TypeScript's mark that something is there may stand between.
     let behind = line[end..].trim_start().trim_start_matches('!');
     let is_called = behind.starts_with('(') || line[..at].ends_with("new ");
     let own = is_called.then(|| chain(line, end)).flatten();
-    match (own, open_call(&line[..at])) {
-        (Some(name), None) | (None, Some(name)) => Some(name),
-        _ => None,
-    }
+    own.into_iter().chain(open_call(&line[..at])).collect()
+}
+
+/// Returns the expressions of a line whose `member` is read, such as `req.session` of `req.session.user`.
+pub(crate) fn owners<'a>(line: &'a str, member: &str) -> Vec<&'a str> {
+    let dotted = format!(".{member}");
+    let read = line.match_indices(&*dotted);
+    let read = read.filter(|(at, _)| !line[at + dotted.len()..].starts_with(is_named));
+    read.filter_map(|(at, _)| chain(line, at)).collect()
 }
 
 /// Returns the text before the bracket that is open at the end of `front`, within one function's body.
@@ -56,7 +64,11 @@ fn chain(line: &str, end: usize) -> Option<&str> {
 }
 
 fn is_chained(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, '_' | '$' | '#' | '.' | '?')
+    is_named(c) || matches!(c, '#' | '.' | '?')
+}
+
+fn is_named(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '$')
 }
 
 /// The line, from 1, where an import or a re-export names `name` from the module that `is_from` accepts.
@@ -263,7 +275,23 @@ mod tests {
             ("x()", 99, None),
             ("x()", 0, None),
         ] {
-            assert_eq!(callee(line, column), name, "{line:?} at {column}");
+            let found = callees(line, column);
+            let only = found.first().copied().filter(|_| found.len() == 1);
+            assert_eq!(only, name, "{line:?} at {column}");
+        }
+        assert_eq!(callees("outer(inner(1))", 7), ["inner", "outer"]);
+    }
+
+    #[test]
+    fn owners_of_a_member_are_found() {
+        for (line, member, expected) in [
+            ("(req) => req.sessin.x", "x", &["req.sessin"][..]),
+            ("req.a.x + req.b.x.y", "x", &["req.a", "req.b"]),
+            ("req.a.xy", "x", &[]),
+            ("x", "x", &[]),
+            ("req.ü.x", "x", &["req.ü"]),
+        ] {
+            assert_eq!(owners(line, member), expected, "{line}");
         }
     }
 

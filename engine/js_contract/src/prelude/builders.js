@@ -15,6 +15,15 @@ const promiseThen = Promise.prototype.then;
 const resolved = Promise.resolve.bind(Promise);
 const isPromise = (value) => typeof value === "object" && value instanceof Promise;
 const then = (promise, next, failed) => apply(promiseThen, promise, [next, failed]);
+// What a function of the script returned, as `await` takes it: an object with a function `then` that is no promise,
+// such as the query of a builder, becomes a promise. `then` is asked for once.
+function awaited(value) {
+  if (value === null || (typeof value !== "object" && typeof value !== "function")) return value;
+  if (isPromise(value) || isArray(value) || isResponse(value)) return value;
+  const settle = value.then;
+  if (typeof settle !== "function") return value;
+  return new Promise((resolve, reject) => apply(settle, value, [resolve, reject]));
+}
 
 // Applies `opts` of a builder: a status, or `{ status, headers }`. The status text is null where nobody chose the
 // status: the handler of an error then answers with that of the error.

@@ -26,7 +26,7 @@ function run(chain, at, request, end) {
 // A response that is thrown is an answer like one that is returned.
 function called(handler, request, argument) {
   try {
-    return handler(request, argument);
+    return awaited(handler(request, argument));
   } catch (thrown) {
     if (isThrownResponse(thrown)) return thrown;
     throw thrown;
@@ -72,7 +72,7 @@ function spanned(owner, step, part, request, argument) {
   const span = native.enterSpan(owner, step);
   let result;
   try {
-    result = part(request, argument);
+    result = awaited(part(request, argument));
   } catch (thrown) {
     native.leaveSpan(owner, span, isFailure(thrown));
     throw thrown;

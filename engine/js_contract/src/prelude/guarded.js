@@ -1,7 +1,8 @@
-// Gives the promises of a row a prototype below which nothing is found but what promises have.
+// Makes a prototype for the promises of a row, below which nothing is found but what promises have: a promise that is used
+// as if it were the value is an error that names the call.
 (function guarded(shown) {
   "use strict";
-  const { create, defineProperty, getOwnPropertyDescriptor, setPrototypeOf } = Object;
+  const { create, defineProperty, getOwnPropertyDescriptor } = Object;
   const { iterator, toPrimitive, toStringTag } = Symbol;
   const ofPromises = Promise.prototype;
   const fail = () => {
@@ -17,5 +18,5 @@
   for (const key of ["constructor", "then", "catch", "finally", toStringTag]) {
     defineProperty(prototype, key, getOwnPropertyDescriptor(ofPromises, key));
   }
-  return (value) => (value instanceof Promise ? setPrototypeOf(value, prototype) : value);
+  return prototype;
 })

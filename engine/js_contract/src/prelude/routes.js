@@ -91,9 +91,7 @@ function declareRoute(prefix, verb, args, kind) {
 // A native object that asks a function of the script, as middleware.
 function asking(object, asked) {
   return (request, next) => {
-    let returned = apply(asked, undefined, native.ask(object, request));
-    // Query builders are no promises but have a `then`: what they give decides, not they themselves.
-    if (!isPromise(returned) && typeof returned?.then === "function") returned = resolved(returned);
+    const returned = awaited(apply(asked, undefined, native.ask(object, request)));
     // True where the request has its answer already.
     const decided = (value) => (native.decide(object, request, value) ? undefined : next());
     return isPromise(returned) ? then(returned, decided) : decided(returned);
@@ -134,7 +132,7 @@ function router(owner, prefix) {
         return apply(answerKind, request, [route, data ?? undefined]);
       };
       const answer = upgrade === undefined ? (request) => accept(request) : (request) => {
-        const data = apply(upgrade, given, [request]);
+        const data = awaited(apply(upgrade, given, [request]));
         return isPromise(data) ? then(data, (settled) => accept(request, settled)) : accept(request, data);
       };
       declareRoute(prefix, "get", [pattern, answer], kind);
@@ -296,5 +294,5 @@ const exports = { app, default: app };
 for (const name of keys(builders)) exports[name] = builders[name];
 for (const name of keys(modules)) exports[name] ??= modules[name];
 if (upgrade !== undefined) exports.upgrade = upgrade;
-return { exports, runHandler, runEmpty, serve, httpClient };
+return { exports, runHandler, runEmpty, serve, awaited, httpClient };
 })

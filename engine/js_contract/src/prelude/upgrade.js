@@ -122,7 +122,8 @@ function socketClass() {
         if (one.once) this.#remove(one);
         try {
           const { listener } = one;
-          const returned = typeof listener === "function" ? apply(listener, this, [event]) : listener.handleEvent(event);
+          const isFunction = typeof listener === "function";
+          const returned = awaited(isFunction ? apply(listener, this, [event]) : listener.handleEvent(event));
           if (isPromise(returned)) waiting.push(returned);
         } catch (error) {
           failed ??= { error };

@@ -1,12 +1,13 @@
-// A row that gives a promise, or returns at once. A promise that is used as if it were the value is an error that names
-// the call: each property that promises do not have is.
-(function waiting(name, call, shown, guarded) {
+// A row that gives a promise, or returns at once. Its promises get a prototype that makes their use without `await` an
+// error.
+(function waiting(name, call, prototype) {
   "use strict";
   const { apply } = Reflect;
-  const guard = guarded(shown);
+  const { setPrototypeOf } = Object;
   return {
     [name](...args) {
-      return guard(apply(call, this, args));
+      const value = apply(call, this, args);
+      return value instanceof Promise ? setPrototypeOf(value, prototype) : value;
     },
   }[name];
 })

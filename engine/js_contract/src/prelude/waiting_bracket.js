@@ -1,9 +1,9 @@
 // A bracket around a function that does not wait, with an end that may: its native function gives an array of what the
 // function returned and, where the end waits, a promise.
-(function waitingBracket(name, call, shown, guarded) {
+(function waitingBracket(name, call, prototype) {
   "use strict";
   const { apply } = Reflect;
-  const guard = guarded(shown);
+  const { setPrototypeOf } = Object;
   const behind = async (left, value) => {
     await left;
     return value;
@@ -11,7 +11,7 @@
   return {
     [name](...args) {
       const [value, left] = apply(call, this, args);
-      return left === undefined ? value : guard(behind(left, value));
+      return left === undefined ? value : setPrototypeOf(behind(left, value), prototype);
     },
   }[name];
 })

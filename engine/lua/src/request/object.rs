@@ -183,7 +183,12 @@ pub(crate) unsafe extern "C-unwind" fn index(state: State) -> c_int {
         }
         let field = lua_tonumber(state, -1) as usize;
         match field.checked_sub(FIELDS.len()) {
-            Some(index) => added::push_field(state, index),
+            Some(index) => {
+                added::push_field(state, index);
+                if !added::is_kept(current().modules, index) {
+                    return 1;
+                }
+            }
             None => push_own_field(state, field),
         }
         lua_pushvalue(state, 2);
@@ -435,7 +440,8 @@ unsafe extern "C-unwind" fn method_form(state: State) -> c_int {
     }
 }
 
-/// Pushes a table with the errors for scripts that assign a field which has keys of its own. May raise.
+/// Pushes a table of the fields that are not assigned as others: the errors for those that have keys of their own, and
+/// true for those that a function of their module sets. May raise.
 pub(crate) unsafe fn push_keyed(state: State, modules: &'static [&'static Module]) {
     // SAFETY: under protection; the text lies in the isolate's scratch when it is pushed.
     unsafe {
@@ -449,6 +455,11 @@ pub(crate) unsafe fn push_keyed(state: State, modules: &'static [&'static Module
             });
             push_text(state, name.as_bytes());
             push_text(state, (*current().scratch.get()).get(0));
+            lua_rawset(state, -3);
+        }
+        for name in added::assigned(modules) {
+            push_text(state, name.as_bytes());
+            lua_pushboolean(state, 1);
             lua_rawset(state, -3);
         }
     }

@@ -23,8 +23,9 @@ pub(crate) unsafe fn deliver(
     // SAFETY: the caller is under protection on `state`.
     unsafe {
         let index = lua_gettop(state);
+        // The stack of the main thread is far below its limit here: what may be missing is memory.
         if lua_checkstack(state, 3 * core.limits.json_depth_max as c_int + 16) == 0 {
-            return Err(Error::script("stack overflow"));
+            return Err(core.limits.out_of_memory());
         }
         match lua_type(state, index) {
             LUA_TTABLE if has_meta(state, index, core.refs.get().response_meta) => {

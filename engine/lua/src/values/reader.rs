@@ -315,6 +315,13 @@ impl Reader for LuaReader<'_> {
         Ok(keys.len())
     }
 
+    fn has_other_keys(&self, list: Handle) -> bool {
+        match self.see(self.slot(list)) {
+            SlotValue::Table(table) => values_of(table) != items_of(table),
+            _ => false,
+        }
+    }
+
     fn item(&self, list: Handle, at: usize) -> Result<Handle, Error> {
         self.count()?;
         let slot = self.slot(list);
@@ -374,6 +381,13 @@ impl Reader for LuaReader<'_> {
         self.slots.truncate(count);
         self.anchored.set(self.anchored.get().min(count));
     }
+}
+
+/// Returns the number of values that a table has under keys of any kind.
+fn values_of(table: &Table) -> usize {
+    let items = table.array().iter().filter(|slot| !slot.is_nil());
+    let nodes = table.nodes().iter().filter(|node| !node.value.is_nil());
+    items.count() + nodes.count()
 }
 
 /// Returns the number of values that a table has under the numbers 1, 2, 3 and so on.

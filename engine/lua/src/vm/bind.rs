@@ -238,13 +238,14 @@ unsafe extern "C-unwind" fn call_async(state: State) -> c_int {
             }
             let args = arguments(state, row, functions)?;
             let context = &current().context;
-            wait_for(match row.function.kind {
+            let held = args.hold(context)?;
+            wait_for(held.during(match row.function.kind {
                 FunctionKind::Async(body) => body(context, args),
                 FunctionKind::AsyncBracket { enter, .. } | FunctionKind::Fill { enter, .. } => {
                     enter(context, args)
                 }
                 _ => return Err(Error::script("not an asynchronous function")),
-            });
+            }));
             Ok(())
         });
         if let Err(error) = begun {
@@ -270,22 +271,26 @@ unsafe extern "C-unwind" fn call_prompt(state: State) -> c_int {
             let prompt = match row.function.kind {
                 FunctionKind::ReadingPrompt(body) | FunctionKind::ReadingWaiting(body) => {
                     let (args, first) = (args()?.waiting(may_wait), row.before() as c_int + 1);
-                    Some(LuaReader::with(core, state, first, row, |reader| {
+                    let held = args.hold(&core.context)?;
+                    let prompt = LuaReader::with(core, state, first, row, |reader| {
                         body(&core.context, args, reader)
-                    })?)
+                    })?;
+                    Some((prompt, held))
                 }
                 FunctionKind::Waiting(body) => {
-                    Some(body(&core.context, args()?.waiting(may_wait))?)
+                    let args = args()?.waiting(may_wait);
+                    let held = args.hold(&core.context)?;
+                    Some((body(&core.context, args)?, held))
                 }
                 _ => None,
             };
             match prompt {
-                Some(Prompt::Done(value)) => return Ok(value),
-                Some(Prompt::Waits(future)) => {
+                Some((Prompt::Done(value), _)) => return Ok(value),
+                Some((Prompt::Waits(future), held)) => {
                     if let Some(why) = cannot_wait(state) {
                         return Err(Error::script(format!("{}: {why}", row.name())));
                     }
-                    wait_for(future);
+                    wait_for(held.during(future));
                     waits = true;
                     return Ok(Value::Null);
                 }
@@ -305,7 +310,8 @@ unsafe extern "C-unwind" fn call_prompt(state: State) -> c_int {
             }
             // The arguments are still on the stack.
             let args = arguments(state, row, Functions::new())?;
-            wait_for(later(&core.context, args));
+            let held = args.hold(&core.context)?;
+            wait_for(held.during(later(&core.context, args)));
             waits = true;
             Ok(Value::Null)
         });

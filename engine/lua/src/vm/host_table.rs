@@ -2,6 +2,7 @@
 
 use crate::coroutines::gather;
 use crate::libraries;
+use crate::request::added;
 use crate::request::beside;
 use crate::request::body;
 use crate::request::declarations;
@@ -61,7 +62,7 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
         set(c"types");
         lua_pushnumber(state, f64::from(AnswerKind::Nothing.status(200)));
         set(c"status_of_nothing");
-        let functions: [(&CStr, lua_CFunction); 32] = [
+        let functions: [(&CStr, lua_CFunction); 33] = [
             (c"print", print),
             (c"interpreted", libraries::interpreted),
             (c"traceback", libraries::traceback::traceback),
@@ -82,6 +83,7 @@ pub(crate) unsafe fn push(state: State, core: &Core, refs: &mut RegistryRefs) {
             (c"native_middleware", guards::function),
             (c"ask", guards::ask),
             (c"decide", guards::decide),
+            (c"assign", added::assign),
             (c"open_gather", gather::open),
             (c"close_gather", gather::close),
             (c"keep_wait", gather::keep),

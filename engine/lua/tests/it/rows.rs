@@ -500,3 +500,32 @@ fn a_value_for_a_capability_is_no_larger_than_memory() {
     let value = format!("(function() local t = many({count}, 1) t[#t + 1] = {{}} return t end)()");
     shape(&value).expect("a text");
 }
+
+#[test]
+fn the_arguments_of_waits_are_no_larger_than_memory() {
+    let source = "local app = require 'sampan'
+         local text = ('x'):rep(1000000)
+         local function later() return app.probe.later(text) end
+         app.get('/', function(req)
+           local all = {}
+           for at = 1, tonumber(req.query.count) do all[at] = later end
+           return tostring(select('#', app.gather(unpack(all))))
+         end)";
+    let limits = ScriptLimits {
+        memory_bytes_max: 16 * 1024 * 1024,
+        ..ScriptLimits::default()
+    };
+    let rig = load_files(source, &[], limits).expect("loads");
+    for _ in 0..3 {
+        let error = rig.wrapped(get("/?count=64")).expect_err("no memory");
+        assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+        let text = error.to_string();
+        assert!(
+            text.contains("the arguments of what is waited for"),
+            "{text}"
+        );
+        // They count until their waits have ended.
+        let answer = rig.wrapped(get("/?count=10")).expect("an answer");
+        assert_eq!(answer.text(), "10");
+    }
+}

@@ -500,3 +500,21 @@ fn functions_in_assembler_fail_without_memory_in_frames_of_all_sizes() {
          end",
     );
 }
+
+#[test]
+fn an_answer_that_has_no_memory_left_is_told_as_such() {
+    let limits = ScriptLimits {
+        memory_bytes_max: 16 << 20,
+        ..ScriptLimits::default()
+    };
+    let source = format!(
+        "local app = require 'sampan'
+         app.get('/', function() {FILL} pcall(fill) pcall(fill_rest) return 'done' end)
+         app.get('/next', function() return 'fine' end)"
+    );
+    let rig = load_files(&source, &[], limits).expect("the script loads");
+    let error = rig.nth(0, get("/")).expect_err("no memory");
+    assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+    let answer = rig.nth(1, get("/next")).expect("an answer");
+    assert_eq!(answer.text(), "fine");
+}

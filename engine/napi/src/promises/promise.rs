@@ -73,7 +73,7 @@ fn settle(
     let settled = match result {
         Ok(value) => {
             let returns = row.map_or(Type::Any, |row| row.function.returns);
-            value::to_js(cx, renamed(value, returns))
+            value::to_js(cx, renamed(&cx.core().contract, value, returns))
                 .map_err(Failure::from)
                 .map(Ok)
         }

@@ -103,3 +103,22 @@ pub(crate) fn watch<'a>(cx: Cx<'a>, args: &[Js<'a>]) -> Result<Js<'a>, Failure> 
     slot(cx, args)?.is_watched.set(true);
     Ok(cx.undefined())
 }
+
+/// `assign(request, index, value)`: sets a field that a module adds, by the module's function. Gives false where it has
+/// none. The request is the prelude's object.
+pub(crate) fn assign<'a>(cx: Cx<'a>, args: &[Js<'a>]) -> Result<Js<'a>, Failure> {
+    let &[request, _, value] = args else {
+        return Ok(cx.boolean(false));
+    };
+    let modules = cx.core().contract.modules.iter();
+    let mut fields = modules.flat_map(|module| {
+        let fields = module.request_fields.iter();
+        fields.map(|field| (*module, field.name))
+    });
+    let field = fields.nth(index(cx, args));
+    let Some(setter) = field.and_then(|(module, name)| module.setter(name)) else {
+        return Ok(cx.boolean(false));
+    };
+    cx.turn(|| contract::set_request_field(cx, setter, request, value))?;
+    Ok(cx.boolean(true))
+}

@@ -115,6 +115,10 @@ fn read_object(cx: Cx<'_>, value: Js<'_>, depth: usize) -> Result<Value, Failure
     let to_json = cx.get(value, "toJSON")?;
     if cx.kind(to_json) == Kind::Function {
         let plain = cx.call_own("toJson", &[value])?;
+        if class == classes::DATE && cx.kind(plain) == Kind::Null {
+            // As `null` it would go unnoticed.
+            return refuse("an invalid Date", "");
+        }
         return read(cx, plain, depth + 1);
     }
     match class {

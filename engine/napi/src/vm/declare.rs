@@ -19,6 +19,7 @@ pub(crate) const FUNCTIONS: &[(&str, Native)] = &[
     ("field", object::field),
     ("pairs", object::pairs),
     ("added", object::added),
+    ("assign", object::assign),
     ("watch", object::watch),
     ("forget", objects::forget),
     ("keyed", objects::keyed),

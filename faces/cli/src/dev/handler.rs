@@ -27,9 +27,10 @@ const POLICY_NAME: &str = "Content-Security-Policy";
 const PAGE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 impl Development for Dev {
-    fn handler(self: Arc<Self>, dispatch: Rc<Dispatch>) -> HandlerSlot {
+    fn handler(self: Arc<Self>, dispatch: Rc<Dispatch>, inner: Rc<dyn Handler>) -> HandlerSlot {
         Rc::new(DevHandler {
             dispatch,
+            inner,
             dev: self,
         })
         .into()
@@ -43,12 +44,13 @@ impl Development for Dev {
 /// The handler of a worker of `sampan dev`.
 struct DevHandler {
     dispatch: Rc<Dispatch>,
+    inner: Rc<dyn Handler>,
     dev: Arc<Dev>,
 }
 
 impl Handler for DevHandler {
     fn inner(&self) -> Option<&dyn Handler> {
-        Some(&*self.dispatch)
+        Some(&*self.inner)
     }
 
     fn handle(&self, request: &Rc<Request>, observer: Option<Rc<dyn Observer>>) -> Answer {
@@ -81,11 +83,10 @@ impl Handler for DevHandler {
                 let gone = || own("text/plain; charset=utf-8", b"This page is no longer kept.");
                 Answer::Now(page.unwrap_or_else(gone))
             }
-            _ if matches!(request.method(), Method::Get | Method::Post) => with_script(
-                self.dispatch.handle(request, observer),
-                Arc::clone(&self.dev),
-            ),
-            _ => self.dispatch.handle(request, observer),
+            _ if matches!(request.method(), Method::Get | Method::Post) => {
+                with_script(self.inner.handle(request, observer), Arc::clone(&self.dev))
+            }
+            _ => self.inner.handle(request, observer),
         }
     }
 
@@ -93,7 +94,7 @@ impl Handler for DevHandler {
         if request.is_some_and(|request| request.path().starts_with(PREFIX)) {
             return None;
         }
-        let trace = Box::new(RequestCost::new(&self.dev));
+        let trace = Box::new(RequestCost::new(&self.dev, request));
         Some(self.dispatch.record(peer, request, Some(trace)))
     }
 }

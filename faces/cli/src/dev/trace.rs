@@ -2,17 +2,25 @@
 
 use super::state::Dev;
 use sampan_host::log::{Entry, Level};
-use sampan_http::RequestOutcome;
+use sampan_http::{Request, RequestOutcome};
 use sampan_serve::{RequestTrace, Statements};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Tells what one request cost, when it is over.
-pub(super) struct RequestCost(Arc<Dev>);
+pub(super) struct RequestCost {
+    dev: Arc<Dev>,
+    /// True for a request of an `EventSource`, which ends when its client leaves.
+    is_for_events: bool,
+}
 
 impl RequestCost {
-    pub(super) fn new(dev: &Arc<Dev>) -> Self {
-        Self(Arc::clone(dev))
+    pub(super) fn new(dev: &Arc<Dev>, request: Option<&Request>) -> Self {
+        let accept = request.and_then(|request| request.header("accept"));
+        Self {
+            dev: Arc::clone(dev),
+            is_for_events: accept == Some(&b"text/event-stream"[..]),
+        }
     }
 }
 
@@ -29,17 +37,20 @@ impl RequestTrace for RequestCost {
             text += &format!(", {} SQL {}", statements.count, millis(statements.elapsed));
         }
         if !outcome.is_whole {
-            text += ", not sent whole";
+            text += match self.is_for_events && outcome.status == 200 {
+                true => ", the client left",
+                false => ", not sent whole",
+            };
         }
         let level = if outcome.status >= 500 {
             Level::Warn
         } else {
             Level::Info
         };
-        self.0.logger.write(level, &Entry::text(text));
-        let slow = self.0.settings.slow_query;
+        self.dev.logger.write(level, &Entry::text(text));
+        let slow = self.dev.settings.slow_query;
         for statement in statements.first.iter().filter(|one| one.elapsed >= slow) {
-            self.0.plans.tell(&statement.sql, statement.elapsed);
+            self.dev.plans.tell(&statement.sql, statement.elapsed);
         }
     }
 }

@@ -65,6 +65,14 @@ app.get("/full", () => {
     }
   }
 });
+app.get("/all", () => {
+  const kept = [], line = ["x".repeat(900000)];
+  for (let i = 1; i <= 1000; i++) {
+    const writer = csv.writer();
+    kept.push(writer);
+    writer.add(line);
+  }
+});
 app.get("/many", () => {
   for (let i = 1; i <= 20000; i++) csv.writer().add([i]);
   return "many";

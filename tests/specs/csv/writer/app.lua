@@ -50,6 +50,13 @@ app.get("/full", function()
   end
   return rows .. " " .. tostring(err)
 end)
+app.get("/all", function()
+  local kept, line = {}, { ("x"):rep(900000) }
+  for i = 1, 1000 do
+    kept[i] = csv.writer()
+    kept[i]:add(line)
+  end
+end)
 app.get("/many", function()
   for i = 1, 20000 do csv.writer():add { i } end
   return "many"

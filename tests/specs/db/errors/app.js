@@ -10,6 +10,8 @@ const words = {
     ],
     json: "SELECT json('{')",
     bytes: "SELECT zeroblob(?)",
+    aggregate: "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000) " +
+      "SELECT json_group_array(hex(zeroblob(500000))) FROM n",
     unique: "UNIQUE constraint failed: member.email, member.area",
   },
   postgres: {
@@ -21,6 +23,7 @@ const words = {
     ],
     json: "SELECT CAST('{' AS json)",
     bytes: "SELECT repeat('x', ?)",
+    aggregate: "SELECT repeat('x', 2000000)",
     unique: 'duplicate key value violates unique constraint "member_email_area_key"',
   },
 }[db.dialect()];
@@ -56,6 +59,7 @@ const cases = {
   vacuum: () => db.exec("VACUUM"),
   too_large: () => db.query(words.bytes, [20000000]),
   result: () => db.query(words.bytes, [2000000]),
+  aggregate: () => db.queryAsync(words.aggregate),
   timeout: () => db.exec(BUSY + "INSERT INTO team (name) SELECT CAST(x AS text) FROM n WHERE x < 0"),
   later: () => db.queryAsync(BUSY + "SELECT count(*) FROM n"),
   thread: () => db.queryAsync("INSERT INTO team (name) VALUES ('two')"),

@@ -11,6 +11,8 @@ local words = ({
     },
     json = "SELECT json('{')",
     bytes = "SELECT zeroblob(?)",
+    aggregate = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000) "
+      .. "SELECT json_group_array(hex(zeroblob(500000))) FROM n",
     unique = "UNIQUE constraint failed: member.email, member.area",
   },
   postgres = {
@@ -22,6 +24,7 @@ local words = ({
     },
     json = "SELECT CAST('{' AS json)",
     bytes = "SELECT repeat('x', ?)",
+    aggregate = "SELECT repeat('x', 2000000)",
     unique = 'duplicate key value violates unique constraint "member_email_area_key"',
   },
 })[db.dialect()]
@@ -57,6 +60,7 @@ local cases = {
   vacuum = function() db.exec("VACUUM") end,
   too_large = function() db.query(words.bytes, { 20000000 }) end,
   result = function() db.query(words.bytes, { 2000000 }) end,
+  aggregate = function() db.query_async(words.aggregate) end,
   timeout = function() db.exec(BUSY .. "INSERT INTO team (name) SELECT CAST(x AS text) FROM n WHERE x < 0") end,
   later = function() db.query_async(BUSY .. "SELECT count(*) FROM n") end,
   thread = function() db.query_async("INSERT INTO team (name) VALUES ('two')") end,

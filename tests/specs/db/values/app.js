@@ -39,6 +39,7 @@ const bad = {
   table: () => db.query("SELECT ?", [[1]]),
   func: () => db.query("SELECT ?", [() => 1]),
   nan: () => db.query("SELECT ?", [NaN]),
+  date: () => db.query("SELECT CAST(? AS double precision)", [new Date(NaN)]),
   two: () => db.query("SELECT 1; SELECT 2"),
   empty: () => db.query("  "),
   syntax: () => db.query("SELECT\n  name FORM people"),

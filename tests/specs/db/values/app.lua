@@ -44,6 +44,7 @@ local bad = {
   table = function() db.query("SELECT ?", { { 1 } }) end,
   func = function() db.query("SELECT ?", { print }) end,
   nan = function() db.query("SELECT ?", { 0 / 0 }) end,
+  date = function() error("JavaScript alone has dates: cannot be passed here") end,
   two = function() db.query("SELECT 1; SELECT 2") end,
   empty = function() db.query("  ") end,
   syntax = function() db.query("SELECT\n  name FORM people") end,

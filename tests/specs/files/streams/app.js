@@ -24,6 +24,36 @@ app.get("/closed", async () => {
   stream.close();
   await stream.read();
 });
+const works = async (promise) => {
+  try {
+    await promise;
+    return true;
+  } catch {
+    return false;
+  }
+};
+app.get("/many", async () => {
+  const open = [];
+  for (let i = 1; i <= 99; i++) open.push(await files.open("in/copy"));
+  const writer = await files.create("in/other");
+  let ok = true, fault;
+  try {
+    await files.open("in/copy");
+  } catch (error) {
+    ok = false;
+    fault = error.message;
+  }
+  const created = await works(files.create("in/new"));
+  const lines = await works(files.lines("in/copy", () => {}));
+  open[0].close();
+  open[0].close();
+  const again = await works(files.open("in/copy"));
+  const full = await works(files.open("in/copy"));
+  await writer.close();
+  await files.remove("in/other");
+  const last = await works(files.create("in/new"));
+  return { ok, fault, created, lines, again, full, last };
+});
 let kept;
 app.get("/keep", async () => { kept = await files.open("in/copy"); return "kept"; });
 app.get("/kept", async () => await kept.read());

@@ -29,6 +29,21 @@ app.get("/closed", function()
   stream:close()
   stream:read()
 end)
+app.get("/many", function()
+  local open = {}
+  for i = 1, 99 do open[i] = files.open("in/copy") end
+  local writer = files.create("in/other")
+  local ok, fault = pcall(files.open, "in/copy")
+  local created, lines = pcall(files.create, "in/new"), pcall(files.lines, "in/copy", function() end)
+  open[1]:close()
+  open[1]:close()
+  local again = pcall(files.open, "in/copy")
+  local full = pcall(files.open, "in/copy")
+  writer:close()
+  files.remove("in/other")
+  local last = pcall(files.create, "in/new")
+  return { ok = ok, fault = tostring(fault), created = created, lines = lines, again = again, full = full, last = last }
+end)
 local kept
 app.get("/keep", function() kept = files.open("in/copy") return "kept" end)
 app.get("/kept", function() return kept:read() end)

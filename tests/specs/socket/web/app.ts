@@ -74,4 +74,10 @@ app.get("/closed", (req) => {
   return response;
 });
 
+app.get("/twice", (req) => {
+  const { response } = upgrade(req);
+  upgrade(req);
+  return response;
+});
+
 app.get("/wrong", (req) => upgrade(req, { colour: "red" } as {}).response);

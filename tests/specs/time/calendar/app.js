@@ -73,5 +73,5 @@ app.get("/faults", () => [
   fault(() => time.format(0, "%")), fault(() => time.format(1e18)),
   fault(() => time.format(0, undefined, { zone: "UTC" })), fault(() => time.format(0, "%Y".repeat(101))),
   fault(() => time.parse(" ".repeat(201))), fault(() => time.add(time.parse("9999-12-31"), { days: 1 })),
-  fault(() => time.format(time.parse("9999-12-31"), "%s")),
+  fault(() => time.format(time.parse("9999-12-31"), "%s")), fault(() => time.parse("2026-11-22T14:05:09+24:00")),
 ]);

@@ -77,6 +77,6 @@ app.get("/faults", function()
     fault(time.format, 0, "%"), fault(time.format, 1e18), fault(time.format, 0, nil, { zone = "UTC" }),
     fault(time.format, 0, ("%Y"):rep(101)), fault(time.parse, (" "):rep(201)),
     fault(time.add, time.parse("9999-12-31"), { days = 1 }),
-    fault(time.format, time.parse("9999-12-31"), "%s"),
+    fault(time.format, time.parse("9999-12-31"), "%s"), fault(time.parse, "2026-11-22T14:05:09+24:00"),
   }
 end)

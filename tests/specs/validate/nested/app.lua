@@ -24,7 +24,7 @@ app.post("/invoice", function(req)
 end)
 -- Values that are no items of the list.
 app.get("/mixed", function()
-  for _, list in ipairs { { [0] = 1, 2 }, { 1, name = 2 } } do
+  for _, list in ipairs { { [0] = 1, 2 }, { 1, name = 2 }, { 1, length = 1 }, { 1, length = 1, name = 2 } } do
     for _, schema in ipairs { names, { all = "any" } } do
       local ok, said = pcall(app.validate, { all = list }, schema)
       if ok or not tostring(said):find("would be lost", 1, true) then return "taken" end

@@ -1,6 +1,6 @@
 //! `.env`: variables of the environment for development, one `NAME=value` a line. The environment itself wins.
 
-use super::environment::Variables;
+use super::environment::{NO_VARIABLE, Variables};
 use std::path::{Path, PathBuf};
 
 /// The name of the file in the project's folder.
@@ -53,6 +53,29 @@ impl EnvFile {
                 parse(&bytes, &name)
             }
         }
+    }
+
+    /// Adds the option that reads `.env` to the faults of variables that only this file has.
+    pub(in crate::config) fn advised(&self, faults: &str, root: &Path) -> String {
+        let variables = match self {
+            Self::None => read(root).unwrap_or_default(),
+            Self::OfProject | Self::At(_) => Variables::default(),
+        };
+        let advised = |fault: &str| {
+            let name = fault.rsplit_once(NO_VARIABLE).map(|(_, name)| name);
+            if !name.is_some_and(|name| variables.contains_key(name)) {
+                return fault.to_owned();
+            }
+            let file = root.join(FILE);
+            let here = std::env::current_dir().unwrap_or_default();
+            let file = file.strip_prefix(here).unwrap_or(&file);
+            format!(
+                "{fault}; {FILE} has it: start with --env-file {}",
+                file.display()
+            )
+        };
+        let faults: Vec<String> = faults.lines().map(advised).collect();
+        faults.join("\n")
     }
 }
 

@@ -9,6 +9,9 @@ pub(super) const PREFIX: &str = "SAMPAN_";
 /// The ending, in small letters, of names of variables whose value is in a file.
 pub(super) const FILE_SUFFIX: &str = "_file";
 
+/// The beginning of the fault of a variable that is not there; its name is the rest.
+pub(super) const NO_VARIABLE: &str = "the environment has no variable ";
+
 /// Variables beside those of the process.
 pub type Variables = HashMap<String, String>;
 
@@ -111,7 +114,7 @@ fn filled_text(text: &str, environment: &Environment) -> Result<String, String> 
         };
         match environment.0.get(name).map(String::as_str).or(default) {
             Some(value) => out.push_str(value),
-            None => return Err(format!("the environment has no variable {name}")),
+            None => return Err(format!("{NO_VARIABLE}{name}")),
         }
         rest = after;
     }

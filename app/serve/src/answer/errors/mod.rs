@@ -9,6 +9,7 @@ use sampan_host::database::COMMIT_UNKNOWN;
 use sampan_host::events::STREAMS_FULL;
 use sampan_host::limits::{CANCELLED, CLOSED};
 use sampan_host::log::Level;
+use sampan_host::sources::FILES_FULL;
 use sampan_host::{Error, ErrorKind, answer as rules, refusals, request};
 use sampan_http::codec::Exceeded;
 use sampan_http::{HeaderError, ReadError, Request, Response};
@@ -30,7 +31,11 @@ pub(crate) fn above(status: u16, Exceeded { name, max }: Exceeded) -> String {
         _ if name.ends_with("_millis_max") => " ms",
         _ => "",
     };
-    format!("{}: at most {max}{unit}", rules::label(status))
+    let label = match name {
+        "headers_max" => "too many header fields",
+        _ => rules::label(status),
+    };
+    format!("{label}: at most {max}{unit}")
 }
 
 /// Returns the reason why a body cannot be read any further, for the script that reads it as it comes. What the script
@@ -48,8 +53,8 @@ pub(crate) fn unreadable(error: ReadError) -> Error {
     }
 }
 
-/// The time after which a client should ask again for a stream for which there was no place, in seconds.
-const STREAMS_RETRY_SECONDS: &[u8] = b"5";
+/// The time after which a client should ask again for a stream or a file for which there was no place, in seconds.
+const FULL_RETRY_SECONDS: &[u8] = b"5";
 
 /// The message of an answer after which a change may have been saved or not.
 const UNKNOWN: &str = "the change may or may not have been saved";
@@ -83,9 +88,9 @@ impl<'a> Told<'a> {
 pub(crate) fn answer_to(error: &Error, request: &Request, id: Option<&str>) -> Response {
     let status = error.kind().status();
     let mut response = with_message(status, Told::of(error), Some(request), id);
-    if error.code() == Some(STREAMS_FULL) {
+    if let Some(STREAMS_FULL | FILES_FULL) = error.code() {
         // An answer that has no room for it goes without.
-        let _ = response.header(b"Retry-After", STREAMS_RETRY_SECONDS);
+        let _ = response.header(b"Retry-After", FULL_RETRY_SECONDS);
     }
     response
 }

@@ -57,7 +57,7 @@ impl CheckpointScene {
     }
 
     fn reader(&self) -> rusqlite::Connection {
-        let reader = rusqlite::Connection::open(&self.config.path).expect("opened");
+        let reader = crate::sqlite::memory::connect_for_test(&self.config.path).expect("opened");
         reader
             .execute_batch("BEGIN; SELECT count(*) FROM t")
             .expect("a snapshot");
@@ -102,7 +102,7 @@ fn writers_without_a_pause_do_not_make_the_log_grow_forever() {
 #[test]
 fn a_log_that_became_long_starts_over_and_writers_wait_meanwhile() {
     let scene = CheckpointScene::new(|_| {});
-    let other = rusqlite::Connection::open(&scene.config.path).expect("opened");
+    let other = crate::sqlite::memory::connect_for_test(&scene.config.path).expect("opened");
     scene.write(50 * RESTART_TIMES + 100);
     wait::until("an empty log", || scene.checkpointer.wal_bytes() == 0);
     // Now another connection has the lock that it needs, so that it can be seen waiting.

@@ -323,6 +323,32 @@ fn a_write_that_takes_too_long_is_undone_with_its_group_and_runs_alone_then() {
 }
 
 #[test]
+fn a_read_that_undoes_a_transaction_takes_no_acknowledged_write_with_it() {
+    let folder = TestFolder::new();
+    let database = database(&folder, |config| {
+        config.statement_bytes_max = 1024 * 1024;
+        config.cache_kib = 64;
+    });
+    on_worker(&database, async |rig| {
+        rig.exec("INSERT INTO t (name) VALUES ('a')").unwrap();
+        rig.answer("innocent");
+        let large = "SELECT json_group_array(hex(zeroblob(1000000))) FROM t";
+        let error = rig.exec(large).unwrap_err();
+        assert!(error.message().contains("statement_bytes_max"), "{error}");
+        assert_eq!(rig.verdicts(), named(&["innocent"], Verdict::Failed));
+        rig.db.left(None, || false);
+        assert_eq!(committed(&database), 0);
+        // From now on it is done behind the commit.
+        rig.exec("INSERT INTO t (name) VALUES ('b')").unwrap();
+        rig.answer("neighbour");
+        rig.exec(large).unwrap_err();
+        assert_eq!(rig.verdicts(), named(&["neighbour"], Verdict::Committed));
+        rig.db.left(None, || false);
+        assert_eq!(committed(&database), 1);
+    });
+}
+
+#[test]
 fn a_stopped_script_stops_its_statement() {
     let folder = TestFolder::new();
     let database = database(&folder, |_| {});

@@ -19,8 +19,10 @@ impl TransactionPlace {
     /// Announces a transaction of the request that runs.
     ///
     /// # Errors
-    /// The request has one already: the second would wait for the first, and the first perhaps for the second.
+    /// The request has one already: the second would wait for the first, and the first perhaps for the second. Or it
+    /// was given up, and may write nothing any more.
     pub(crate) fn new(db: &Rc<WorkerDb>) -> Result<Self, Error> {
+        db.check_write()?;
         if db.has_own_transaction() {
             return Err(Error::script(running::SECOND));
         }
@@ -42,6 +44,14 @@ impl TransactionPlace {
 impl WorkerDb {
     pub(in crate::group_commit) fn current_owner(&self) -> Option<RunOwner> {
         self.meter.get().and_then(CurrentRun::owner)
+    }
+
+    /// Checks that the run that goes on may write.
+    ///
+    /// # Errors
+    /// Its request was given up, and may write nothing any more.
+    pub(in crate::group_commit) fn check_write(&self) -> Result<(), Error> {
+        self.meter.get().map_or(Ok(()), CurrentRun::check_write)
     }
 
     /// Reports whether the running request or other run has a transaction, open or waiting for its turn.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// Two connections, of which the first has our functions.
 fn both() -> [Connection; 2] {
-    let [ours, plain] = [(); 2].map(|()| Connection::open_in_memory().unwrap());
+    let [ours, plain] = [(); 2].map(|()| crate::sqlite::memory::connect_in_memory().unwrap());
     install(&ours).unwrap();
     [ours, plain]
 }

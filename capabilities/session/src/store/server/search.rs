@@ -70,18 +70,27 @@ impl ServerSessions {
         if !self.prepare_search(key).await? {
             return Ok(0);
         }
+        let mut condition = having(key);
+        let mut params = wanted(value)?;
+        if let Some((more, key)) = chosen.condition() {
+            condition.push_str(more);
+            params.push(id(key));
+        }
+        let mut statements = Vec::new();
         if let Some(kept) = chosen.kept() {
             // First: a session that begins by such a row meanwhile is one of those that are removed.
             let ways = moved::ways_to(kept, now);
-            self.0.run(DELETE_WAYS, &Value::List(ways.into())).await?;
+            statements.push((DELETE_WAYS.to_owned(), Value::List(ways.into())));
         }
-        let mut sql = format!("DELETE FROM _sampan_sessions WHERE {}", having(key));
-        let mut params = wanted(value)?;
-        if let Some((condition, key)) = chosen.condition() {
-            sql.push_str(condition);
-            params.push(id(key));
-        }
-        Ok(count(self.0.run(&sql, &Value::List(params)).await?))
+        // Then no session can begin with one of them any more, and the next statement sees those that have.
+        let lock = format!(
+            "SELECT count(*) FROM (SELECT 1 FROM _sampan_sessions WHERE {condition} FOR UPDATE) AS locked"
+        );
+        statements.push((lock, Value::List(params.clone())));
+        let delete = format!("DELETE FROM _sampan_sessions WHERE {condition}");
+        statements.push((delete, Value::List(params)));
+        let ran = self.0.run_all(statements).await?;
+        Ok(count(ran.and_then(|mut ran| ran.pop())))
     }
 
     /// Removes sessions as [`ServerSessions::remove_with`] does. The thread waits.

@@ -12,7 +12,7 @@ mod socket;
 pub use kept::{KeepField, KeptField, KeptFields};
 pub use opening::{Opening, OwnFields};
 pub use outgoing::{Outgoing, Payload, SocketMessage};
-pub use socket::{Sent, Socket, SocketSettings};
+pub use socket::{Sent, Socket, SocketSettings, UnsentCounter};
 
 use crate::error::Error;
 use crate::future::LocalFuture;
@@ -70,3 +70,6 @@ pub trait SocketHandlers {
     /// Takes note that a socket has ended: its object goes.
     fn ended(&self, socket: &Rc<Socket>);
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,22 +7,35 @@ use crate::request::{Pairs, RequestView, Twice, cookies};
 use crate::tables::module::Context;
 use crate::value::Value;
 
-/// The fields of the request that opened a socket. They are kept in one piece of text each, because there may be many
+/// The fields of the request that opened a socket. They are kept in one piece of text, because there may be many
 /// sockets and few handlers look.
+#[derive(Default)]
 pub struct Opening {
-    path: Box<str>,
-    url: Box<str>,
-    ip: Box<str>,
-    id: Box<str>,
-    /// Names and values, each followed by a NUL, which neither can have.
-    params: Box<str>,
-    query: Box<str>,
-    headers: Box<str>,
-    /// The fields that scripts have set on the request, as [`OwnFields`] has them.
-    own: Box<str>,
+    /// The parts, one behind the other.
+    text: Box<str>,
+    /// The end of each part.
+    ends: [u32; PARTS],
     /// The fields that capabilities have added to the request.
-    kept: Vec<(&'static str, KeptField)>,
+    kept: Box<[(&'static str, KeptField)]>,
 }
+
+/// The parts of the text, in their order.
+#[derive(Clone, Copy)]
+enum Part {
+    Path,
+    Url,
+    Ip,
+    Id,
+    /// Names and values, each followed by a NUL, which neither can have; the query and the headers too.
+    Params,
+    Query,
+    Headers,
+    /// The fields that scripts have set on the request, as [`OwnFields`] has them.
+    Own,
+}
+
+/// The number of parts.
+const PARTS: usize = Part::Own as usize + 1;
 
 /// The fields that an opening has by itself, and the body, which it has not.
 const FIELDS: [&str; 10] = [
@@ -78,40 +91,62 @@ const LEFT_OUT: [&str; 5] = [
 impl Opening {
     /// Copies the fields of a request.
     pub fn of(context: &Context, request: &dyn RequestView, own: &OwnFields) -> Self {
-        let pairs = |pairs: Pairs| {
-            let mut out = String::new();
+        let mut text = String::new();
+        let mut ends = [0; PARTS];
+        // A request is shorter; of a longer one the rest would be left out.
+        let end = |text: &String| u32::try_from(text.len()).unwrap_or(u32::MAX);
+        let (url, ip, id) = (request.url(), request.ip(), request.id());
+        let plain = [
+            (Part::Path, request.path()),
+            (Part::Url, &url),
+            (Part::Ip, &ip),
+            (Part::Id, &id),
+        ];
+        for (part, value) in plain {
+            text.push_str(value);
+            ends[part as usize] = end(&text);
+        }
+        let pairs = [
+            (Part::Params, Pairs::Params),
+            (Part::Query, Pairs::Query),
+            (Part::Headers, Pairs::Headers),
+        ];
+        for (part, pairs) in pairs {
             pairs.each(request, &mut |name, value| {
                 if pairs == Pairs::Headers && LEFT_OUT.contains(&name) {
                     return;
                 }
-                out.push_str(&name.replace('\0', "\u{fffd}"));
-                out.push('\0');
-                out.push_str(&String::from_utf8_lossy(value).replace('\0', "\u{fffd}"));
-                out.push('\0');
+                text.push_str(&name.replace('\0', "\u{fffd}"));
+                text.push('\0');
+                text.push_str(&String::from_utf8_lossy(value).replace('\0', "\u{fffd}"));
+                text.push('\0');
             });
-            out.into_boxed_str()
-        };
-        Self {
-            path: request.path().into(),
-            url: request.url().into(),
-            ip: request.ip().into(),
-            id: (&*request.id()).into(),
-            params: pairs(Pairs::Params),
-            query: pairs(Pairs::Query),
-            headers: pairs(Pairs::Headers),
-            own: own.0.as_str().into(),
-            kept: KeptFields::of(context, request),
+            ends[part as usize] = end(&text);
         }
+        text.push_str(&own.0);
+        ends[Part::Own as usize] = end(&text);
+        Self {
+            text: text.into(),
+            ends,
+            kept: KeptFields::of(context, request).into(),
+        }
+    }
+
+    fn part(&self, part: Part) -> &str {
+        let at = part as usize;
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let range = start as usize..self.ends[at] as usize;
+        self.text.get(range).unwrap_or_default()
     }
 
     /// Returns the id of the request, in the log.
     pub fn id(&self) -> &str {
-        &self.id
+        self.part(Part::Id)
     }
 
     /// Returns the path, as sent.
     pub fn path(&self) -> &str {
-        &self.path
+        self.part(Part::Path)
     }
 
     /// Returns what has to be read before an event's handler runs.
@@ -127,14 +162,15 @@ impl Opening {
     pub fn value(&self, context: &Context) -> Value {
         let mut members: Vec<(String, Value)> = vec![
             ("method".to_owned(), Value::from("GET")),
-            ("path".to_owned(), Value::from(&*self.path)),
-            ("url".to_owned(), Value::from(&*self.url)),
-            ("ip".to_owned(), Value::from(&*self.ip)),
-            ("id".to_owned(), Value::from(&*self.id)),
-            ("params".to_owned(), map(&self.params, Pairs::Params)),
-            ("query".to_owned(), map(&self.query, Pairs::Query)),
+            ("path".to_owned(), Value::from(self.path())),
+            ("url".to_owned(), Value::from(self.part(Part::Url))),
+            ("ip".to_owned(), Value::from(self.part(Part::Ip))),
+            ("id".to_owned(), Value::from(self.id())),
         ];
-        let headers = map(&self.headers, Pairs::Headers);
+        let pairs = |part, pairs| map(self.part(part), pairs);
+        members.push(("params".to_owned(), pairs(Part::Params, Pairs::Params)));
+        members.push(("query".to_owned(), pairs(Part::Query, Pairs::Query)));
+        let headers = pairs(Part::Headers, Pairs::Headers);
         members.push(("cookies".to_owned(), cookies_of(&headers)));
         members.push(("headers".to_owned(), headers));
         let mut add = |name: &str, value: &dyn Fn() -> Value| {
@@ -142,7 +178,7 @@ impl Opening {
                 members.push((name.to_owned(), value()));
             }
         };
-        for (name, value) in OwnFields::each(&self.own) {
+        for (name, value) in OwnFields::each(self.part(Part::Own)) {
             add(name, &|| value.clone());
         }
         for (name, field) in &self.kept {

@@ -14,9 +14,12 @@ use std::task::{Context, Waker};
 /// client offered anything.
 const TURN_FACTOR: usize = 16;
 
-/// A connection whose client does not read is polled once for so many bytes that are sent to it, and not for each
-/// message: thousands of them may get the same.
+/// The bytes that wait for a client that does not read are counted once for so many, and not for each message:
+/// thousands of such clients may get it.
 const COUNTED_BYTES: usize = 4 * 1024;
+
+/// Counts the bytes that wait for a client, among those of all clients.
+pub type UnsentCounter = Rc<dyn Fn(usize)>;
 
 /// The settings of the sockets of a route.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,8 +69,6 @@ pub struct Socket {
     settings: Rc<SocketSettings>,
     /// The subprotocol that was agreed on.
     protocol: Option<Box<str>>,
-    /// The handlers of this socket alone, where it has no route: a value of the capability.
-    handlers: RefCell<Option<Rc<dyn Any>>>,
     /// The values that scripts keep with it.
     data: RefCell<Vec<(String, Value)>>,
     out: RefCell<Outgoing>,
@@ -76,7 +77,21 @@ pub struct Socket {
     waker: RefCell<Option<Waker>>,
     /// Dropped with the connection: subscriptions and the like.
     attached: Attached,
+    rare: RefCell<Option<Box<RareParts>>>,
 }
+
+/// The parts that few sockets have: others own no memory for them.
+#[derive(Default)]
+struct RareParts {
+    /// The handlers of this socket alone, where it has no route: a value of the capability.
+    handlers: Option<Rc<dyn Any>>,
+    /// Counts what waits while the client does not read, so that the connection need not be polled for that.
+    counter: Option<UnsentCounter>,
+}
+
+/// With the counts of its `Rc` it has 320 bytes, for which the allocator has a size of its own: very many sockets may
+/// be silent.
+const _: () = assert!(size_of::<Socket>() <= 304);
 
 #[derive(Clone, Copy, Default)]
 struct State {
@@ -110,12 +125,12 @@ impl Socket {
             opening,
             settings,
             protocol: None,
-            handlers: RefCell::default(),
             data: RefCell::default(),
             out: RefCell::default(),
             state: Cell::default(),
             waker: RefCell::default(),
             attached: Attached::default(),
+            rare: RefCell::default(),
         }
     }
 
@@ -129,19 +144,25 @@ impl Socket {
     /// Sets the handlers of this socket alone. They stay until [`Socket::drop_handlers`].
     #[must_use]
     pub fn with_handlers<T: 'static>(self, handlers: T) -> Self {
-        self.handlers.replace(Some(Rc::new(handlers)));
+        self.rare(|rare| rare.handlers = Some(Rc::new(handlers)));
         self
     }
 
     /// Returns the handlers of this socket alone.
     pub fn handlers<T: 'static>(&self) -> Option<Rc<T>> {
-        let handlers = self.handlers.borrow().clone();
+        let handlers = self.rare.borrow().as_ref()?.handlers.clone();
         handlers?.downcast().ok()
+    }
+
+    fn rare<R>(&self, see: impl FnOnce(&mut RareParts) -> R) -> R {
+        see(self.rare.borrow_mut().get_or_insert_default())
     }
 
     /// Drops these handlers: no event follows.
     pub fn drop_handlers(&self) {
-        let handlers = self.handlers.take();
+        let mut rare = self.rare.borrow_mut();
+        let handlers = rare.as_mut().and_then(|rare| rare.handlers.take());
+        drop(rare);
         // They may hold what looks at the socket while it is dropped.
         drop(handlers);
     }
@@ -181,6 +202,11 @@ impl Socket {
         self.state.get().is_closing
     }
 
+    /// Reports whether the client has not read everything that was to be written.
+    pub fn is_blocked(&self) -> bool {
+        self.state.get().is_blocked
+    }
+
     /// Returns the number of bytes that wait to be written.
     pub fn buffered(&self) -> usize {
         self.out.borrow().bytes()
@@ -213,14 +239,42 @@ impl Socket {
         drop(out);
         if state.is_blocked {
             self.held_back();
-            // The connection is polled when the client takes something. Until then it counts what waits now and then.
+            // The connection is polled when the client takes something. Until then what waits is counted now and then.
             if held / COUNTED_BYTES > waiting / COUNTED_BYTES {
-                self.wake();
+                self.note_unsent();
             }
             return Sent::Queued;
         }
         self.wake();
         Sent::Sent
+    }
+
+    /// Counts what waits: without a turn of the connection, if that has said how.
+    fn note_unsent(&self) {
+        let rare = self.rare.borrow();
+        let counter = rare.as_ref().and_then(|rare| rare.counter.clone());
+        drop(rare);
+        match counter {
+            Some(count) => count(self.buffered()),
+            None => self.wake(),
+        }
+    }
+
+    /// Has what waits counted by what `counter` returns, until nothing waits any more. The connection calls it at the
+    /// end of each turn, once it has counted what waits itself.
+    pub fn count_by(&self, counter: impl FnOnce() -> Option<UnsentCounter>) {
+        let is_waiting = self.buffered() > 0;
+        let rare = self.rare.borrow();
+        let is_counted = rare.as_ref().is_some_and(|rare| rare.counter.is_some());
+        drop(rare);
+        if is_waiting == is_counted {
+            return;
+        }
+        let counter = is_waiting.then(counter).flatten();
+        if counter.is_some() || is_counted {
+            let before = self.rare(|rare| std::mem::replace(&mut rare.counter, counter));
+            drop(before);
+        }
     }
 
     /// Sends a message that had to wait for a commit: the next drain tells of it too.
@@ -319,6 +373,7 @@ impl Socket {
             state.is_over = true;
         });
         *self.out.borrow_mut() = Outgoing::default();
+        self.count_by(|| None);
         self.waker.borrow_mut().take();
         self.attached.clear();
     }

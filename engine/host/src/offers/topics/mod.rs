@@ -154,7 +154,7 @@ impl Message {
 
 /// Receives the messages of topics: a socket, an event stream, a function of the script.
 ///
-/// Both methods return at once: they put the message into a bounded queue and wake a task. They run no script, and
+/// All methods return at once: they put the message into a bounded queue and wake a task. They run no script, and
 /// neither publish, subscribe nor unsubscribe.
 pub trait Receiver {
     /// Takes a message. Those of a topic come in their order.
@@ -162,6 +162,11 @@ pub trait Receiver {
 
     /// Takes note that messages of this topic were lost, because more were published than this worker could take.
     fn missed(&self, topic: &str);
+
+    /// Reports whether messages wait for a client that does not read. Other receivers get the next ones before.
+    fn is_blocked(&self) -> bool {
+        false
+    }
 }
 
 /// A receiver's interest in a topic. It ends when this is dropped.

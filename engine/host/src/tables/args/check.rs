@@ -44,6 +44,7 @@ impl Args {
         nothing: impl Fn(usize) -> &'static str,
     ) -> Result<Self, Error> {
         values.truncate(function.params.len());
+        let given = values.len();
         values.resize(function.params.len(), Value::Null);
         for (index, (param, value)) in function.params.iter().zip(&mut values).enumerate() {
             if param.optional && *value == Value::Null {
@@ -56,6 +57,7 @@ impl Args {
         }
         Ok(Self {
             values,
+            given,
             ..Self::default()
         })
     }

@@ -51,7 +51,8 @@ impl<S: Socket> Connection<S> {
                             let body = Rc::new(RequestBody::default());
                             request.streamed = Some(Rc::clone(&body));
                             let idle = limits.body_idle_millis_max;
-                            self.receiving = Some(Receiving::new(body, decoder, asks, idle));
+                            let receiving = Receiving::new(body, decoder, asks, idle);
+                            self.receiving = Some(Box::new(receiving));
                             if let Err(fault) = self.take_body_bytes(bytes, None) {
                                 self.receiving = None;
                                 self.fail(fault.status, fault.limit);

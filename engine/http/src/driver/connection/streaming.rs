@@ -122,7 +122,7 @@ impl<S: Socket> Connection<S> {
 impl<S: Socket> Connection<S> {
     /// The request's body, while its next bytes are awaited from the socket or not wanted yet.
     fn reading(&self) -> Option<&Receiving> {
-        let receiving = self.receiving.as_ref();
+        let receiving = self.receiving.as_deref();
         receiving.filter(|receiving| receiving.state == ReceiveState::Reading)
     }
 

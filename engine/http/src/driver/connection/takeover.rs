@@ -26,9 +26,14 @@ use crate::upgrade::{Io, Takeover, Upgraded};
 /// A connection that was taken over.
 pub(super) struct Taken {
     future: LocalFuture<()>,
+    moments: Rc<Moments>,
+}
+
+/// The moments of a connection that was taken over.
+struct Moments {
     /// The time at which the future is to be polled, whatever else happens.
-    wake_at: Rc<Cell<u64>>,
-    departure: Rc<Departure>,
+    wake_at: Cell<u64>,
+    departure: Departure,
 }
 
 impl<S: Socket> Connection<S> {
@@ -40,15 +45,16 @@ impl<S: Socket> Connection<S> {
             rest
         });
         let plain = Transport::plain(Arc::clone(self.transport.socket()));
-        let wake_at = Rc::new(Cell::new(NEVER));
-        let departure: Rc<Departure> = Rc::default();
+        let moments = Rc::new(Moments {
+            wake_at: Cell::new(NEVER),
+            departure: Departure::default(),
+        });
         let socket = TakenSocket {
             transport: std::mem::replace(&mut self.transport, plain),
             local: Rc::clone(&self.local),
             peer: self.client.peer,
             unsent: RefCell::new(None),
-            wake_at: Rc::clone(&wake_at),
-            departure: Rc::clone(&departure),
+            moments: Rc::clone(&moments),
         };
         let taken = catch_unwind(AssertUnwindSafe(|| {
             take(Upgraded::new(early, Box::pin(socket)))
@@ -57,11 +63,7 @@ impl<S: Socket> Connection<S> {
             self.local.handler().panicked(panic_text(&*panic));
             Box::pin(std::future::ready(()))
         });
-        self.taken = Some(Taken {
-            future,
-            wake_at,
-            departure,
-        });
+        self.taken = Some(Taken { future, moments });
     }
 
     /// Runs who took the connection over.
@@ -72,9 +74,10 @@ impl<S: Socket> Connection<S> {
         match catch_unwind(AssertUnwindSafe(|| taken.future.as_mut().poll(cx))) {
             Ok(Poll::Pending) => {
                 // Without a deadline too: the worker's end must reach it.
-                let mut wake_at = taken.wake_at.get();
-                if !self.local.lets_go(&taken.departure) {
-                    wake_at = wake_at.min(taken.departure.at(&self.local.departures));
+                let Moments { wake_at, departure } = &*taken.moments;
+                let mut wake_at = wake_at.get();
+                if !self.local.lets_go(departure) {
+                    wake_at = wake_at.min(departure.at(&self.local.departures));
                 }
                 let deadlines = &self.local.deadlines;
                 deadlines.set(self.deadline_key, wake_at, cx.waker());
@@ -94,24 +97,35 @@ struct TakenSocket<S: Socket> {
     transport: Transport<S>,
     local: Rc<Local>,
     peer: Peer,
-    /// Counts what the client has not taken.
-    unsent: RefCell<Option<UnsentPart>>,
-    wake_at: Rc<Cell<u64>>,
-    departure: Rc<Departure>,
+    /// The count of what the client has not taken; dropped when it has taken everything.
+    unsent: RefCell<Option<Rc<UnsentCount>>>,
+    moments: Rc<Moments>,
 }
 
-impl<S: Socket> TakenSocket<S> {
-    /// Ends the count: everything has been taken, or the connection ends.
-    fn forget_unsent(&self) {
-        if let Some(part) = self.unsent.take() {
-            self.local.note_freed(part.bytes());
+/// Counts what the client of a connection has not taken.
+struct UnsentCount {
+    part: RefCell<UnsentPart>,
+    local: Rc<Local>,
+    /// The bytes among them that the transport holds, as of the last turn.
+    held_bytes: Cell<usize>,
+}
+
+impl UnsentCount {
+    fn set(&self, bytes: usize, has_moved: bool) {
+        let bytes = bytes + self.held_bytes.get();
+        let mut part = self.part.borrow_mut();
+        part.grew_to(bytes);
+        let closed = part.set(bytes, has_moved, process_millis());
+        drop(part);
+        for closed in closed {
+            self.local.handler().closed_unread(&closed);
         }
     }
 }
 
-impl<S: Socket> Drop for TakenSocket<S> {
+impl Drop for UnsentCount {
     fn drop(&mut self) {
-        self.forget_unsent();
+        self.local.note_freed(self.part.get_mut().bytes());
     }
 }
 
@@ -120,16 +134,20 @@ impl<S: Socket> Io for TakenSocket<S> {
         self.transport.poll_readable(cx)
     }
 
+    fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.transport.poll_writable(cx)
+    }
+
     fn now_millis(&self) -> u64 {
         self.local.now_millis()
     }
 
     fn wake_at(&self, millis: u64) {
-        self.wake_at.set(millis);
+        self.moments.wake_at.set(millis);
     }
 
     fn is_draining(&self) -> bool {
-        self.local.lets_go(&self.departure)
+        self.local.lets_go(&self.moments.departure)
     }
 
     fn write_idle_millis_max(&self) -> u64 {
@@ -141,22 +159,31 @@ impl<S: Socket> Io for TakenSocket<S> {
     }
 
     fn note_unsent(&self, bytes: usize, has_moved: bool) {
-        if bytes == 0 {
-            return self.forget_unsent();
-        }
         let mut unsent = self.unsent.borrow_mut();
-        let bytes = bytes + self.transport.held_bytes();
-        if unsent.is_none() && bytes < COUNTED_BYTES_MIN {
+        if bytes == 0 {
+            *unsent = None;
             return;
         }
-        let part = unsent.get_or_insert_with(|| {
-            let socket = Arc::clone(self.transport.socket()) as SharedSocket;
-            UnsentPart::new(Arc::clone(&self.local.shared.clients), self.peer, socket)
-        });
-        part.grew_to(bytes);
-        for closed in part.set(bytes, has_moved, process_millis()) {
-            self.local.handler().closed_unread(&closed);
+        let held_bytes = self.transport.held_bytes();
+        if unsent.is_none() && bytes + held_bytes < COUNTED_BYTES_MIN {
+            return;
         }
+        let count = unsent.get_or_insert_with(|| {
+            let socket = Arc::clone(self.transport.socket()) as SharedSocket;
+            let clients = Arc::clone(&self.local.shared.clients);
+            Rc::new(UnsentCount {
+                part: RefCell::new(UnsentPart::new(clients, self.peer, socket)),
+                local: Rc::clone(&self.local),
+                held_bytes: Cell::new(0),
+            })
+        });
+        count.held_bytes.set(held_bytes);
+        count.set(bytes, has_moved);
+    }
+
+    fn unsent_counter(&self) -> Option<Rc<dyn Fn(usize)>> {
+        let count = self.unsent.borrow().clone()?;
+        Some(Rc::new(move |bytes| count.set(bytes, false)))
     }
 }
 

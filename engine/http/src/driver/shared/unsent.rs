@@ -52,6 +52,8 @@ struct UnsentConnection {
     bytes: usize,
     /// The time at which its client last took bytes, on the process clock.
     moved_millis: u64,
+    /// True once it was closed: what it gets until its worker drops it does not count.
+    is_closed: bool,
     socket: SharedSocket,
 }
 
@@ -120,6 +122,9 @@ impl Counts {
         };
         self.closed += 1;
         self.set(key, 0);
+        if let Some(waiting) = self.connections.get_mut(key) {
+            waiting.is_closed = true;
+        }
         Some(closed)
     }
 }
@@ -143,6 +148,7 @@ impl UnsentPart {
             peer,
             bytes: 0,
             moved_millis: 0,
+            is_closed: false,
             socket,
         });
         UnsentPart { of, key, bytes: 0 }
@@ -167,7 +173,8 @@ impl UnsentPart {
         now: u64,
     ) -> Vec<ClosedUnread> {
         let mut counts = self.of.lock();
-        let Some(waiting) = counts.connections.get_mut(self.key) else {
+        let waiting = counts.connections.get_mut(self.key);
+        let Some(waiting) = waiting.filter(|waiting| !waiting.is_closed) else {
             return Vec::new();
         };
         if has_moved || waiting.bytes == 0 {

@@ -154,6 +154,11 @@ impl<S: Socket> Transport<S> {
         }
     }
 
+    /// Ready if the socket may take something.
+    pub(super) fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.socket.poll_ready(Direction::Write, cx)
+    }
+
     /// Reads once into `space`, which is not empty. `Ok(0)` is the end, which a client of TLS need not announce: a
     /// request says itself where it ends.
     #[inline]

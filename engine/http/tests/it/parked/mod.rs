@@ -359,8 +359,8 @@ fn thousands_of_parked_connections_are_answered() {
         connections_max: CLIENTS,
         ..Limits::default()
     };
-    let note = sampan_http::raise_open_files(&mut limits, 2 * CLIENTS as u64);
-    assert_eq!(note, None, "too few open files for this test");
+    let note = sampan_http::raise_open_files(&mut limits, 2 * CLIENTS as u64, 0);
+    assert_eq!(note, Ok(None), "too few open files for this test");
     let server = Crew::start(limits);
     let mut clients = server.served(CLIENTS);
     server.wait_parked(CLIENTS);

@@ -1,12 +1,13 @@
 //! The futures of tasks are polled, and their promises settled.
 
-use super::{PendingFuture, Tasks};
+use super::{PendingFuture, TaskKind, Tasks};
 use crate::values::value;
 use crate::vm::error;
 use crate::vm::isolate::Core;
 use crate::vm::limits::ROUNDS_MAX;
 use crate::vm::sys::{Cx, UNDEFINED};
 use sampan_host::{Error, HandlerId, Object, Value};
+use sampan_js_contract::renamed;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
@@ -20,12 +21,15 @@ impl Tasks {
         cx: &mut Context<'_>,
     ) -> Result<bool, Error> {
         let mut any = false;
-        for key in self.keys() {
+        // No key is larger. Futures that are added meanwhile wait for the next round: each has its turn in order.
+        let (end, count) = (self.pending.borrow().capacity(), self.count.get());
+        for key in 0..end {
             // Taken out, so that what the future does when it is polled may find the slab free.
             let Some(mut future) = self
                 .pending
                 .borrow_mut()
                 .get_mut(key)
+                .filter(|task| task.number < count)
                 .and_then(|task| task.future.take())
             else {
                 continue;
@@ -48,7 +52,7 @@ impl Tasks {
                     if let Ok(value) = &result {
                         value.each_object(&mut |object| self.own(core, object));
                     }
-                    if let Some(timer) = task.timer {
+                    if let Some(timer) = task.timer() {
                         core.timers.borrow_mut().remove(&timer);
                     }
                     core.enter(handler, Some(self.clone()), |cx| {
@@ -91,7 +95,7 @@ impl Tasks {
         drop(objects);
         let pending = std::mem::take(&mut *self.pending.borrow_mut());
         for (_, task) in pending {
-            if let Some(timer) = task.timer {
+            if let Some(timer) = task.timer() {
                 core.timers.borrow_mut().remove(&timer);
             }
         }
@@ -100,6 +104,18 @@ impl Tasks {
 
 /// Settles a promise with what its future gave.
 fn settle(cx: Cx<'_>, task: &mut PendingFuture, result: Result<Value, Error>) {
+    let row = match task.kind {
+        TaskKind::Row(row) => Some(row),
+        TaskKind::Timer(_) | TaskKind::Other => None,
+    };
+    let result = match (result, row) {
+        (Ok(value), Some(row)) => Ok(renamed(&cx.core().contract, value, row.function.returns)),
+        (Err(mut failure), Some(row)) => {
+            row.name_error(&mut failure);
+            Err(failure)
+        }
+        (result, None) => result,
+    };
     let settled = match result {
         Ok(value) => value::to_js(cx, value)
             .and_then(|value| cx.call(task.resolve.raw(), UNDEFINED, &[value.raw()])),

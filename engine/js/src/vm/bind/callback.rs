@@ -2,12 +2,11 @@
 
 use crate::promises::suspend::{WatchedPromise, ended};
 use crate::promises::tasks::Tasks;
+use crate::promises::thenable::promise_of;
 use crate::request::call::promise_result;
 use crate::vm::error;
 use crate::vm::isolate::Core;
-use crate::vm::sys::{
-    Cx, Failure, RawValue, Thrown, Val, is_false, is_promise, is_string, whole_number,
-};
+use crate::vm::sys::{Cx, Failure, RawValue, Thrown, Val, is_false, is_string, whole_number};
 use sampan_host::value::{isolate_is_gone, returned_false};
 use sampan_host::{Callback, Error, HandlerId, LocalFuture, Place, ScriptFunction, Value};
 use sampan_js_contract::BoundRow;
@@ -162,11 +161,12 @@ impl JsFunction {
     fn begin(&self, cx: Cx<'_>, args: &[Value], purpose: RunPurpose) -> Result<Option<Val>, Error> {
         let returned = call_kept(cx, &self.function(cx.core())?, args);
         let returned = returned.map_err(|thrown| described(cx, thrown.into()))?;
-        if !is_promise(returned.raw()) {
+        let promise = promise_of(cx, &returned);
+        let Some(promise) = promise.map_err(|thrown| described(cx, thrown.into()))? else {
             return purpose.check(&returned).map(|()| None);
-        }
-        cx.core().handled(cx, returned.raw());
-        Ok(Some(returned))
+        };
+        cx.core().handled(cx, promise.raw());
+        Ok(Some(promise))
     }
 }
 

@@ -1,9 +1,11 @@
 //! Advice for the author of a script: a few words behind the message of an uncaught error.
 
 use crate::values::property_names::PropertyNames;
-use crate::vm::source_text::uses_unawaited_next;
-use crate::vm::sys::{Cx, Thrown, is_object};
-use sampan_host::names::{foreign_function, nearest_name};
+use crate::vm::source_text::{owners, uses_unawaited_next};
+use crate::vm::sys::{Cx, Thrown, Val, is_object};
+use sampan_host::Function;
+use sampan_host::names::{camel_case, foreign_function, nearest_name};
+use sampan_host::request::FIELDS;
 use std::ffi::CString;
 
 /// Globals of other runtimes, and what there is here.
@@ -54,6 +56,12 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("crypto.getRandomValues", WEB_CRYPTO),
 ];
 
+/// Names under which handlers know their request.
+const REQUESTS: [&str; 3] = ["req", "request", "r"];
+
+/// The methods of a request's body.
+const BODY_METHODS: [&str; 6] = ["json", "text", "form", "bytes", "arrayBuffer", "formData"];
+
 /// The advice where the module of that name hides the Web's `crypto`.
 const WEB_CRYPTO: &str = "the import hides the Web's crypto: write globalThis.crypto";
 
@@ -64,15 +72,24 @@ pub(super) fn of_global(message: &str) -> Option<&'static str> {
     found.map(|(_, advice)| *advice)
 }
 
-/// Returns advice about the line of a file that reads a member of `undefined`.
-pub(super) fn of_undefined(source: &str, line: u32) -> Option<&'static str> {
+/// Returns advice about the line of a file that reads a member of `undefined`, from QuickJS's message about it.
+pub(super) fn of_undefined(cx: Cx<'_>, message: &str, source: &str, line: u32) -> Option<String> {
     let index = usize::try_from(line).ok()?.checked_sub(1)?;
     let read = source.lines().nth(index)?;
     if read.contains("crypto.subtle") && !read.contains("globalThis.crypto.subtle") {
-        return Some(WEB_CRYPTO);
+        return Some(WEB_CRYPTO.to_owned());
     }
-    let is_forgotten = uses_unawaited_next(source, index);
-    is_forgotten.then_some("is await missing in front of next(...)?")
+    if uses_unawaited_next(source, index) {
+        return Some("is await missing in front of next(...)?".to_owned());
+    }
+    let member = message.strip_prefix("cannot read property '")?;
+    let member = member.strip_suffix("' of undefined")?;
+    // In a bundle all code is one line.
+    let mut owners = owners(read, member).into_iter().take(4);
+    owners.find_map(|read| {
+        let (owner, name) = read.rsplit_once('.')?;
+        nearest(cx, owner, name, true)
+    })
 }
 
 /// Returns advice about a name that was called and is no function.
@@ -87,35 +104,85 @@ pub(super) fn of_function(cx: Cx<'_>, callee: &str) -> Option<String> {
     if callee.starts_with("process.") {
         return Some("of Node.js's process there is env.NODE_ENV alone".to_owned());
     }
-    let nearest = nearest(cx, owner, name).unwrap_or_else(|Thrown| {
-        drop(cx.exception());
-        None
-    });
-    nearest.map(|found| format!("did you mean {owner}.{found}?"))
+    nearest(cx, owner, name, false)
 }
 
-/// The function of one of our own objects whose name is most like this one.
-fn nearest(cx: Cx<'_>, owner: &str, name: &str) -> Result<Option<String>, Thrown> {
+/// Returns advice about the member of a request or of one of our own objects that a misspelt name means: a method, or
+/// also a field where those are asked for.
+fn nearest(cx: Cx<'_>, owner: &str, name: &str, with_fields: bool) -> Option<String> {
+    let mut known = members(cx, owner).unwrap_or_else(|Thrown| {
+        drop(cx.exception());
+        Vec::new()
+    });
+    known.extend(names_of(cx, owner, with_fields));
+    let found = nearest_name(name, known).filter(|found| found != name)?;
+    Some(format!("did you mean {owner}.{found}?"))
+}
+
+/// Reports whether a name with its owner, such as `app.get`, is a function of one of our own objects.
+pub(super) fn is_own_function(cx: Cx<'_>, callee: &str) -> bool {
+    let found = callee.contains('.').then(|| export(cx, callee));
+    match found {
+        Some(Ok(Some(value))) => cx.is_function(value.raw()),
+        Some(Err(Thrown)) => {
+            drop(cx.exception());
+            false
+        }
+        _ => false,
+    }
+}
+
+/// Returns what the exports of the server's module have at a path, such as `app.get`.
+fn export(cx: Cx<'_>, path: &str) -> Result<Option<Val>, Thrown> {
     let Ok(tables) = cx.core().tables() else {
         return Ok(None);
     };
-    let mut path = owner.split('.').map(CString::new);
-    let Some(Ok(first)) = path.next() else {
-        return Ok(None);
-    };
-    let mut object = cx.get(tables.exports.raw(), &first)?;
-    for part in path {
-        let (Ok(part), true) = (part, is_object(object.raw())) else {
+    let mut found = cx.dup(tables.exports.raw());
+    for part in path.split('.').map(CString::new) {
+        let (Ok(part), true) = (part, is_object(found.raw())) else {
             return Ok(None);
         };
-        object = cx.get(object.raw(), &part)?;
+        found = cx.get(found.raw(), &part)?;
     }
-    if !is_object(object.raw()) {
-        return Ok(None);
-    }
+    Ok(Some(found))
+}
+
+/// The names of the members of one of our own objects.
+fn members(cx: Cx<'_>, owner: &str) -> Result<Vec<String>, Thrown> {
     let mut known = Vec::new();
-    for atom in PropertyNames::of(cx, object.raw())?.iter() {
-        known.push(cx.text(cx.name(atom)?.raw())?);
+    if let Some(object) = export(cx, owner)?.filter(|found| is_object(found.raw())) {
+        for atom in PropertyNames::of(cx, object.raw())?.iter() {
+            known.push(cx.text(cx.name(atom)?.raw())?);
+        }
     }
-    Ok(nearest_name(name, known))
+    Ok(known)
+}
+
+/// Returns the names that requests and native objects have, known by what scripts call them: methods, and fields where
+/// those are asked for.
+fn names_of(cx: Cx<'_>, owner: &str, with_fields: bool) -> Vec<String> {
+    let is_request = REQUESTS.contains(&owner);
+    let variable = owner.rsplit('.').next();
+    let mut names: Vec<&str> = Vec::new();
+    let mut add = |rows: &'static [Function]| names.extend(rows.iter().map(|row| row.name));
+    for module in cx.core().contract.modules {
+        for class in module.classes {
+            if variable == Some(class.variable) {
+                add(class.methods);
+            }
+        }
+        if is_request {
+            add(module.request_methods);
+        }
+        if is_request && with_fields {
+            add(module.request_fields);
+        }
+    }
+    if is_request {
+        names.extend(BODY_METHODS);
+    }
+    if is_request && with_fields {
+        names.extend(FIELDS.iter().map(|(name, _)| *name));
+    }
+    names.into_iter().map(camel_case).collect()
 }

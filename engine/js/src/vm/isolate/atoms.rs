@@ -10,6 +10,7 @@ pub(crate) struct Atoms {
     pub(crate) kind: qjs::JSAtom,
     pub(crate) status: qjs::JSAtom,
     pub(crate) to_json: qjs::JSAtom,
+    pub(crate) then: qjs::JSAtom,
     /// `Symbol.iterator`.
     pub(crate) iterator: qjs::JSAtom,
     pub(crate) web_status: qjs::JSAtom,
@@ -38,6 +39,7 @@ impl Atoms {
             kind,
             status: cx.atom("status"),
             to_json: cx.atom("toJSON"),
+            then: cx.atom("then"),
             // SAFETY: the symbol is alive; the atom takes a reference of its own.
             iterator: unsafe { qjs::JS_ValueToAtom(cx.raw(), iterator.js()) },
             web_status: hidden.atom(cx, "status")?,
@@ -58,6 +60,7 @@ impl Atoms {
             self.kind,
             self.status,
             self.to_json,
+            self.then,
             self.iterator,
             self.web_status,
             self.web_status_text,

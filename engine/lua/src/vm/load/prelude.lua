@@ -712,7 +712,9 @@ host.request_meta.__index = host.index
 -- A field with keys of the script's own, such as the session, would be lost where another value takes its place.
 local keyed, rawset = host.keyed, G.rawset
 host.request_meta.__newindex = function(req, name, value)
-  if keyed[name] then error(keyed[name], 2) end
+  local own = keyed[name]
+  if own == true then return host.assign(req, name, value) end
+  if own then error(own, 2) end
   rawset(req, name, value)
 end
 

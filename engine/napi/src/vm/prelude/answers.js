@@ -35,9 +35,10 @@ function deliverThrown(thrown, status) {
 }
 // A function that a capability started: what it returned, until that has ended. Both tell whether that is `false`.
 function follow(returned) {
+  const result = awaited(returned);
   meta[0] = NOTHING;
-  if (isPromise(returned)) wait(returned);
-  return returned === false;
+  if (isPromise(result)) wait(result);
+  return result === false;
 }
 function ended(number) {
   const waited = waits.get(number);
@@ -158,16 +159,18 @@ function ofWeb(body, status) {
 const storage = native.storage();
 const store = () => storage.getStore();
 
+const callHandler = (handler, request) => awaited(handler(request));
+
 // The handler that is the `fetch` of a default export.
 let fetchNumber = -1;
 function run(number, key, status, chain, error, end, isTraced) {
   const handler = handlers[number];
   if (chain === undefined) {
-    if (typeof handler !== "function") return deliver(handler, status);
+    if (typeof handler !== "function") return deliver(awaited(handler), status);
     const request = number === fetchNumber ? new WebRequest(key) : new RouteRequest(key);
     let result;
     try {
-      result = storage.run(key, handler, request);
+      result = storage.run(key, callHandler, handler, request);
     } catch (thrown) {
       return deliverThrown(thrown, status);
     }

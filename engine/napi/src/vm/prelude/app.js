@@ -8,7 +8,7 @@ function keepHandler(handler) {
 const routeRequests = new WeakMap();
 const { addedMethods } = native;
 
-const { exports, runHandler, runEmpty, serve } = native.contract({
+const { exports, runHandler, runEmpty, serve, awaited } = native.contract({
   native,
   stringify,
   response: (status, type, body, statusText) =>

@@ -239,7 +239,7 @@ native.addedFields.forEach((name, index) => {
     get() { return readAdded(this, index); },
     set(value) {
       if (native.keyedFields.includes(name)) throw new Error(`req.${name} cannot be replaced: change its fields, as in req.${name}.name = value`);
-      assigned(this, name, value);
+      if (!native.assign(this, index, value)) assigned(this, name, value);
     },
     configurable: true,
   });

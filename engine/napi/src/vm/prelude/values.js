@@ -33,8 +33,7 @@ function isCyclic(value, inside = new Set()) {
   inside.delete(value);
   return false;
 }
-// An invalid date is NaN, its number: as `null` it would go unnoticed.
-const toJson = (value) => value.toJSON() ?? (value instanceof Date ? NaN : null);
+const toJson = (value) => value.toJSON();
 const dateText = (date) => (Number.isNaN(date.getTime()) ? "Invalid Date" : date.toISOString());
 const ofMap = (map, key) => map.get(key);
 const keysOfMap = (map) => [...map.keys()].filter((key) => typeof key === "string" || typeof key === "number");

@@ -2,6 +2,7 @@
 //! missing.
 
 mod left_out;
+mod loading;
 
 use crate::commands::command::{fails, run, sampan};
 use crate::support::{Process, Scratch};
@@ -557,6 +558,21 @@ fn faults_of_the_project_are_told() {
     fault("templates/x.html", "a\n{% if %}", &["x.html:2"]);
     fault("locales/de.toml", "hello = [", &["locales/de.toml"]);
     fault("migrations/0003_x.sql", "SELECT 1;", &["no migration 0002"]);
+    fault(
+        "migrations/0002_x.sql",
+        "CREATE TABLE a(b);\nCREATE TABL c(d);",
+        &["migrations/0002_x.sql:2:", "TABL"],
+    );
+    fault(
+        "app.lua",
+        "local app = require 'sampan'\n\napp.get(",
+        &["app.lua:"],
+    );
+    fault(
+        "app.lua",
+        "local app = require 'sampan'\napp.cron('a', 'b', function() end)",
+        &["app.lua:2: ", "app.cron"],
+    );
     fault(
         "sampan.toml",
         "[server]\nlisen = 1\n",

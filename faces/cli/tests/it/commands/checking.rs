@@ -1,5 +1,7 @@
 //! `sampan routes` and `sampan check`: what a project declares, and what is wrong with it.
 
+mod places;
+
 use crate::commands::command::{fails, run};
 use serde_json::{Value, json};
 use std::fs;

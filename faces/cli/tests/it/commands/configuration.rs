@@ -105,7 +105,10 @@ t.test('reads', async () => { t.equal((await t.get('/named')).status, 200); });"
         fails(
             &serve,
             1,
-            &["the environment has no variable DOTENV_TEST_NAME"],
+            &[
+                "the environment has no variable DOTENV_TEST_NAME; .env has it: start with --env-file ",
+                ".env\n",
+            ],
         );
         let process = Process::start(&mut sampan(&[&serve[..], &["--env-file", &env]].concat()));
         process.signal("TERM");

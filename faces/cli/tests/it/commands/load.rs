@@ -367,6 +367,13 @@ fn what_cannot_be_measured_is_told_at_once() {
         1,
         &["no app.lua"],
     );
+    let app = "local app = require 'sampan'\napp.get('/', function() return 'x' end)";
+    let project = Scratch::new(&[("app.lua", app)]);
+    let args = ["bench", "/nothere", "--project", &project.file("")];
+    // The server tells that it listens.
+    let (code, _, errors) = run(&args);
+    let told = "sampan: GET /nothere is answered 404: there is no such route";
+    assert!(code == 1 && errors.contains(told), "{errors}");
 }
 
 #[test]

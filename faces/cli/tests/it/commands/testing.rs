@@ -188,6 +188,97 @@ t.test('status', async () => t.equal((await t.get('/none')).status, 200));";
 }
 
 #[test]
+fn a_failure_about_an_answer_that_is_an_error_has_a_note() {
+    let lua_app = "local app = require 'sampan'\napp.get('/boom', function() error('no') end)";
+    let lua = "local t = require('sampan').t
+t.test('page', function() return t.get('/nowhere').html:text('h1') end)
+t.test('failed', function() return t.get('/boom').html:text('h1') end)";
+    let js_app =
+        "import { app } from 'sampan';\napp.get('/boom', () => { throw new Error('no'); });";
+    let js = "import { t } from 'sampan';
+t.test('page', async () => (await t.get('/nowhere')).html.text('h1'));
+t.test('failed', async () => (await t.get('/boom')).html.text('h1'));";
+    for (app, text, file, tests) in [
+        ("app.lua", lua_app, "tests/a.test.lua", lua),
+        ("app.js", js_app, "tests/a.test.js", js),
+    ] {
+        let folder = project(&[(app, text), (file, tests)]);
+        let (status, out, errors) = test(folder.path(), &[]);
+        assert_eq!(status, 1, "{out}{errors}");
+        for note in [
+            "GET /nowhere answered with status 404\n",
+            "GET /boom answered with status 500\n",
+        ] {
+            assert!(out.contains(note), "{note} is not in:\n{out}");
+        }
+    }
+}
+
+#[test]
+fn what_a_test_got_wrong_is_told() {
+    let lua = "local t = require('sampan').t
+t.test('nothing', function() t.equal() end)
+t.test('one', function() t.not_equal(1) end)
+t.test('nil is a value', function() t.equal(nil, nil) end)
+t.test('misspelt', function() t.post('/', { form = { a = { contnt = 'x', filename = 'x' } } }) end)
+t.test('empty', function() t.post('/', { form = { a = { filename = 'x' } } }) end)
+t.test('a file', function() t.post('/', { form = { a = { content = 'x' } } }) end)
+t.test('foreign', function() t.eq(1, 1) end)";
+    let js = "import { t } from 'sampan';
+t.test('nothing', () => t.equal());
+t.test('one', () => t.notEqual(1));
+t.test('undefined is a value', () => t.equal(undefined, undefined));
+t.test('misspelt', async () => { await t.post('/', { form: { a: { contnt: 'x', filename: 'x' } } }); });
+t.test('empty', async () => { await t.post('/', { form: { a: { filename: 'x' } } }); });
+t.test('a file', async () => { await t.post('/', { form: { a: { content: 'x' } } }); });
+t.test('foreign', () => t.eq(1, 1));";
+    for (app, text, file, tests) in [
+        ("app.lua", LUA_APP, "tests/a.test.lua", lua),
+        ("app.js", JS_APP, "tests/a.test.js", js),
+    ] {
+        let folder = project(&[(app, text), (file, tests)]);
+        let (status, out, errors) = test(folder.path(), &[]);
+        let both = "two values are compared: give what there is, and what is expected";
+        assert_eq!(out.matches(both).count(), 2, "{out}{errors}");
+        for part in [
+            "the file \"a\" of the form: unknown option 'contnt'; did you mean 'content'?",
+            "the file \"a\" of the form: it has no content; a file has content, and may have filename and type",
+            ": write t.equal(actual, expected)",
+            "2 passed, 5 failed",
+        ] {
+            assert!(out.contains(part), "{part:?} is not in:\n{out}");
+        }
+        assert_eq!(status, 1);
+    }
+}
+
+#[test]
+fn a_test_that_does_not_end_names_the_call_that_waits() {
+    let lua_app = "local app = require 'sampan'\napp.get('/', function() app.time.sleep(60) end)";
+    let lua = "local t = require('sampan').t
+t.test('waits', function()
+  t.get('/')
+end)";
+    let js_app =
+        "import { app, time } from 'sampan';\napp.get('/', async () => { await time.sleep(60); });";
+    let js = "import { t } from 'sampan';
+t.test('waits', async () => {
+  await t.get('/');
+});";
+    for (app, text, file, tests) in [
+        ("app.lua", lua_app, "tests/a.test.lua", lua),
+        ("app.js", js_app, "tests/a.test.js", js),
+    ] {
+        let folder = project(&[(app, text), (file, tests)]);
+        let (status, out, errors) = test(folder.path(), &["--timeout", "0.5"]);
+        let told = format!(
+            "{file}:3: the test did not end within 0.5 s (--timeout): t.get(\"/\") was still running"
+        );
+        assert!(status == 1 && out.contains(&told), "{out}{errors}");
+    }
+}
+
+#[test]
 fn tests_of_both_languages_see_the_real_application() {
     for (app, text, file, tests, count) in [
         ("app.lua", LUA_APP, "tests/notes.test.lua", LUA_TESTS, 5),

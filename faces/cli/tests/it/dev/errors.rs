@@ -230,6 +230,31 @@ fn a_server_in_operation_has_nothing_of_it() {
     assert_eq!(process.end().0, Some(0));
 }
 
+#[test]
+fn a_client_that_leaves_a_stream_of_events_is_told_as_such() {
+    let app = "local app = require 'sampan'\n\
+        app.sse('/events', function(req, events) events:send('begun') app.time.sleep(60) end)\n";
+    let scratch = Scratch::new(&[("app.lua", app)]);
+    let mut process = Process::start(&mut dev(&scratch, &[]));
+    let log = process.read_errors();
+    let mut stream = TcpStream::connect(process.address).expect("connected");
+    let head = "GET /events HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n";
+    stream.write_all(head.as_bytes()).expect("sent");
+    let mut answer = String::new();
+    while !answer.contains("begun") {
+        let mut bytes = [0; 1024];
+        let count = stream.read(&mut bytes).expect("an answer");
+        assert!(count > 0, "{answer}");
+        answer += &String::from_utf8_lossy(&bytes[..count]);
+    }
+    drop(stream);
+    log.until("INFO GET /events 200 ");
+    process.signal("TERM");
+    assert_eq!(process.status(), Some(0));
+    let log = log.join().expect("text");
+    assert!(log.contains(" ms, the client left"), "{log}");
+}
+
 /// Asks a server for a path under a name of it.
 fn get_as(process: &Process, host: &str, path: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(process.address).expect("connected");
@@ -256,7 +281,13 @@ fn other_hosts_are_refused() {
         ("evil.example", 403),
         ("localhost.evil.example", 403),
     ] {
-        for path in ["/", "/_sampan/dev/client.js"] {
+        for path in [
+            "/",
+            "/_sampan/dev/client.js",
+            "/_sampan/metrics",
+            "/_sampan/health",
+            "/_sampan/health/live",
+        ] {
             let (status, body) = get_as(&process, host, path);
             assert_eq!(status, expected, "{host} {path}");
             assert_eq!(

@@ -33,6 +33,14 @@ app.post("/nap", function()
   end)
   return "had it all the time"
 end)
+app.post("/leave", function()
+  app.lock("held", function()
+    db.exec("INSERT INTO notes (title) VALUES ('here')")
+    pcall(app.time.sleep, 600)
+    db.exec("INSERT INTO notes (title) VALUES ('left')")
+    while not db.one("SELECT title FROM notes WHERE title = 'end'") do app.time.sleep(0.005) end
+  end)
+end)
 app.post("/try", function()
   local ok, err = pcall(app.lock, "held", { timeout = 0 }, function() end)
   return ok and "free" or err.code
@@ -62,6 +70,15 @@ app.post("/nap", async () => {
   });
   return "had it all the time";
 });
+app.post("/leave", () => app.lock("held", async () => {
+  await db.exec("INSERT INTO notes (title) VALUES ('here')");
+  try {
+    await time.sleep(600);
+  } catch {
+    await db.exec("INSERT INTO notes (title) VALUES ('left')");
+    while (!await db.one("SELECT title FROM notes WHERE title = 'end'")) await time.sleep(0.005);
+  }
+}));
 app.post("/try", async () => {
   try {
     await app.lock("held", { timeout: 0 }, () => {});
@@ -163,5 +180,34 @@ fn a_handler_whose_process_was_stopped_for_too_long_fails() {
         all[0].signal("CONT");
         assert_eq!(taken, "taken", "{file}");
         assert_eq!(napping.join().expect("no panic"), 503, "{file}");
+    }
+}
+
+#[test]
+fn a_lock_is_held_until_the_cleanup_of_its_request_has_ended() {
+    for (server, file, scratch) in each_app([("app.lua", LUA), ("app.js", JS)], project) {
+        let settings = "[limits]\nhandler_millis_max = 600000\ncleanup_millis_max = 600000\n";
+        std::fs::write(scratch.path().join("sampan.toml"), settings).expect("a file");
+        let database = server.database();
+        let url = server.url(&database);
+        let all = [(); 2].map(|()| start(&scratch, file, &url));
+        let until = |title: &str| {
+            let count = format!("SELECT count(*) FROM notes WHERE title = '{title}'");
+            sampan_testkit::wait::until(title, || server.psql(&database, &count) == "1");
+        };
+        let mut client = Client::connect(all[0].address).expect("someone listens");
+        client
+            .send(b"POST /leave HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n")
+            .expect("sent");
+        until("here");
+        drop(client);
+        until("left");
+        for process in &all {
+            assert_eq!(post(process.address, "/try"), "lock_timeout", "{file}");
+        }
+        server.psql(&database, "INSERT INTO notes (title) VALUES ('end')");
+        sampan_testkit::wait::until("the lock is free", || {
+            post(all[1].address, "/try") == "free"
+        });
     }
 }

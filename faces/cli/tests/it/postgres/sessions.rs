@@ -49,6 +49,15 @@ app.get("/seldom", function(req)
   return "not looked"
 end)
 app.post("/end/:name", function(req) return { ended = app.session.end_all{ user = req.params.name } } end)
+app.post("/others/:name", function(req)
+  return { ended = app.session.end_all({ user = req.params.name }, req.session) }
+end)
+app.post("/gated/:name", function(req)
+  local before = req.session.user
+  db.query("SELECT wait_open('handler')")
+  req.session:regenerate()
+  req.session[req.params.name] = before
+end)
 app.on_error(function(req, err) return app.text("failed for " .. (req.session.user or "none"), { status = err.status }) end)
 "#;
 
@@ -91,6 +100,13 @@ app.get("/seldom", (req) => {
   return "not looked";
 });
 app.post("/end/:name", async (req) => ({ ended: await session.endAll({ user: req.params.name }) }));
+app.post("/others/:name", async (req) => ({ ended: await session.endAll({ user: req.params.name }, req.session) }));
+app.post("/gated/:name", async (req) => {
+  const before = req.session.user;
+  await db.query("SELECT wait_open('handler')");
+  req.session.regenerate();
+  req.session[req.params.name] = before;
+});
 app.onError((req, error) => text("failed for " + (req.session.user ?? "none"), { status: error.status }));
 "#;
 
@@ -243,6 +259,63 @@ fn two_requests_that_renew_a_session_at_once_both_have_its_content() {
             }
         }
         assert_eq!(old.get("/me"), r#"{"user":"none"}"#, "{file}");
+    }
+}
+
+/// Functions that wait until a gate is open, and a gate before each session with the value `late` is added.
+const GATES: &str = "CREATE TABLE opened (gate text);
+    CREATE FUNCTION wait_open(wanted text) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN
+        WHILE NOT EXISTS (SELECT FROM opened WHERE gate = wanted) LOOP PERFORM pg_sleep(0.01); END LOOP;
+        RETURN 1;
+    END $$;
+    CREATE FUNCTION wait_insert() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        PERFORM wait_open('insert');
+        RETURN NEW;
+    END $$;
+    CREATE TRIGGER late BEFORE INSERT ON _sampan_sessions FOR EACH ROW
+        WHEN (NEW.data ->> 'late' IS NOT NULL) EXECUTE FUNCTION wait_insert();";
+
+#[test]
+fn a_session_that_begins_late_with_an_old_one_ends_with_the_others() {
+    for end in ["/others/ann", "/end/ann"] {
+        for (server, file, scratch) in each_app(APPS, alone) {
+            let database = server.database();
+            let psql = |sql: &str| server.psql(&database, sql);
+            let process = Process::start(&mut serve(&scratch.file(file), &server.url(&database)));
+            let mut browser = Browser::of(&process);
+            assert_eq!(browser.post("/login/ann"), 204);
+            // Else the index, which is made once, waits for the slow request.
+            assert_eq!(browser.ask("POST", "/others/none").status, 200);
+            psql(GATES);
+            let is_at = |condition: &str| {
+                let count = format!(
+                    "SELECT count(*) FROM pg_stat_activity WHERE datname = '{database}' AND {condition}"
+                );
+                psql(&count).trim() != "0"
+            };
+            let mut old = browser.at(&process);
+            let late = thread::spawn(move || {
+                assert_eq!(old.post("/gated/late"), 204);
+                old
+            });
+            wait::until("the slow request has its session", || {
+                is_at("wait_event = 'PgSleep' AND query LIKE '%handler%'")
+            });
+            assert_eq!(browser.post("/login/ann"), 204);
+            psql("INSERT INTO opened VALUES ('handler')");
+            wait::until("it begins another session", || {
+                is_at("wait_event = 'PgSleep' AND query LIKE '%INSERT INTO _sampan_sessions%'")
+            });
+            let mut ending = browser.at(&process);
+            let ending = thread::spawn(move || ending.ask("POST", end).status);
+            wait::until("the sessions end", || {
+                ending.is_finished() || is_at("wait_event_type = 'Lock'")
+            });
+            psql("INSERT INTO opened VALUES ('insert')");
+            assert_eq!(ending.join().expect("an answer"), 200, "{file}: {end}");
+            let mut late = late.join().expect("an answer");
+            assert_eq!(late.get("/me"), r#"{"user":"none"}"#, "{file}: {end}");
+        }
     }
 }
 

@@ -51,6 +51,87 @@ fn the_answer_waits_for_a_function_that_writes() {
     }
 }
 
+const FAILING: &str = r#"
+import { app, db } from "sampan";
+app.post("/later", async () => {
+  await db.transaction(async (tx) => {
+    tx.exec("INSERT INTO nope VALUES (1)");
+    await tx.exec("INSERT INTO notes (title) VALUES ('a')");
+  });
+});
+app.post("/whole", () => {
+  db.transaction(async (tx) => { await tx.exec("INSERT INTO nope VALUES (1)"); });
+  return "ok";
+});
+"#;
+
+#[test]
+fn the_log_names_the_statement_that_failed() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    let scratch = project("app.js", FAILING);
+    let url = server.url(&server.database());
+    let mut process = Process::start(&mut serve(&scratch.file("app.js"), &url));
+    let log = process.read_errors();
+    let mut client = process.client();
+    const CAUSE: &str =
+        "relation \"nope\" does not exist at 1:13 (in: INSERT INTO nope VALUES (1))";
+    for (path, told) in [
+        (
+            "/later",
+            "the transaction is over, and nothing of it is kept: ",
+        ),
+        ("/whole", "is await missing in front of it? ("),
+    ] {
+        let answer = client.ask("POST", path, &[], "").expect("an answer");
+        assert_eq!(answer.status, 500, "{path}");
+        log.until(&format!("{told}{CAUSE}"));
+    }
+}
+
+/// Texts of 4 MB: 40 of them are more than the statements of a transaction may have that are under way, 16 are not.
+const FLOOD: &str = r#"
+import { app, db } from "sampan";
+const text = "x".repeat(4_000_000);
+const length = (tx) => tx.one("SELECT length(?::text) AS length", [text]);
+app.post("/flood", () => db.transaction(async (tx) => {
+  const all = [];
+  for (let i = 0; i < 40; i++) all.push(length(tx));
+  await Promise.all(all);
+}));
+app.post("/awaited", () => db.transaction(async (tx) => {
+  let sum = 0;
+  for (let i = 0; i < 20; i++) sum += (await length(tx)).length;
+  return { sum };
+}));
+app.post("/together", () => db.transaction(async (tx) => {
+  const all = await Promise.all(Array.from({ length: 15 }, () => length(tx)));
+  return { count: all.length };
+}));
+"#;
+
+#[test]
+fn a_transaction_does_not_gather_statements_without_a_limit() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    let scratch = project("app.js", FLOOD);
+    let url = server.url(&server.database());
+    let mut process = Process::start(&mut serve(&scratch.file("app.js"), &url));
+    let log = process.read_errors();
+    let mut client = process.client();
+    let mut post = |path: &str| {
+        let answer = client.ask("POST", path, &[], "").expect("an answer");
+        (answer.status, answer.text())
+    };
+    // Not 503: some of its statements were under way when the transaction was taken back.
+    assert_eq!(post("/flood").0, 500);
+    log.until("statements of a transaction that wait for PostgreSQL may have 67108864 bytes");
+    assert_eq!(post("/awaited"), (200, r#"{"sum":80000000}"#.to_owned()));
+    assert_eq!(post("/together"), (200, r#"{"count":15}"#.to_owned()));
+}
+
 /// No error tells of these: a promise is true.
 const TRUTH: &str = r#"
 import { app, db } from "sampan";

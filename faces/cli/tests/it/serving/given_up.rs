@@ -334,3 +334,185 @@ app.get("/here", () => String(begun));
         assert_eq!(next.read(false).expect("an answer").status, 500);
     }
 }
+
+const KEYED_LUA: &str = r#"
+local app = require "sampan"
+local db, time, begun, notes = app.db, app.time, 0, {}
+local function note(what) notes[#notes + 1] = what end
+local function try(...)
+  local ok, err = pcall(...)
+  note(ok and "written" or err.code)
+end
+local function write(tx) tx:exec("INSERT INTO orders VALUES (1)") end
+app.on_start(function() db.exec("CREATE TABLE IF NOT EXISTS orders (n INTEGER)") end)
+app.use("/order", app.idempotency{ user = function() return 1 end })
+app.post("/order", function()
+  begun = begun + 1
+  local is_first = begun == 1
+  if is_first then pcall(time.sleep, 60) end
+  try(db.exec, "INSERT INTO orders VALUES (1)")
+  if is_first then
+    try(db.batch, function() db.exec("INSERT INTO orders VALUES (1)") end)
+    try(db.transaction, write)
+    time.sleep(0.001)
+    try(db.exec, "INSERT INTO orders VALUES (1)")
+  end
+  return "taken"
+end)
+app.get("/here", function()
+  return begun .. " " .. table.concat(notes, ",") .. " " .. db.one("SELECT count(*) AS n FROM orders").n
+end)
+"#;
+
+const KEYED_JS: &str = r#"
+import { app, db } from "sampan";
+let begun = 0;
+const notes = [];
+async function attempt(write) {
+  try {
+    await write();
+    notes.push("written");
+  } catch (error) {
+    notes.push(error.code);
+  }
+}
+const insert = () => db.exec("INSERT INTO orders VALUES (1)");
+app.onStart(() => { db.exec("CREATE TABLE IF NOT EXISTS orders (n INTEGER)"); });
+app.use("/order", app.idempotency({ user: () => 1 }));
+app.post("/order", async (req) => {
+  const isFirst = ++begun === 1;
+  // A promise of the script's own.
+  if (isFirst) await new Promise((done) => req.signal.addEventListener("abort", done));
+  await attempt(insert);
+  if (isFirst) {
+    await attempt(() => db.batch(() => { insert(); }));
+    await attempt(() => db.transaction(async (tx) => { tx.exec("INSERT INTO orders VALUES (1)"); }));
+    // Goes on when the handler has ended.
+    setTimeout(() => attempt(insert), 1);
+  }
+  return "taken";
+});
+app.get("/here", () => `${begun} ${notes.join(",")} ${db.one("SELECT count(*) AS n FROM orders").n}`);
+"#;
+
+#[test]
+fn a_request_with_a_key_writes_nothing_once_it_was_given_up() {
+    const REPEATED: &[u8] =
+        b"POST /order HTTP/1.1\r\nHost: h\r\nIdempotency-Key: a\r\nContent-Length: 0\r\n\r\n";
+    for (name, source) in [("app.lua", KEYED_LUA), ("app.js", KEYED_JS)] {
+        let scratch = Scratch::new(&[(name, source), ("sampan.toml", "[workers]\nslow = 0\n")]);
+        let process = Process::start(&mut serve(&scratch.file(name), 1));
+        let mut first = process.client();
+        first.send(REPEATED).expect("sent");
+        until(&process, "1  0");
+        drop(first);
+        until(&process, "1 cancelled,cancelled,cancelled,cancelled 0");
+        let answer = wait::found("it runs again", || {
+            let mut client = process.client();
+            client.send(REPEATED).expect("sent");
+            let answer = client.read(false).expect("an answer");
+            (answer.status != 409).then_some(answer)
+        });
+        assert_eq!((answer.status, answer.text()), (200, "taken".to_owned()));
+        let all = "2 cancelled,cancelled,cancelled,cancelled,written 1";
+        assert_eq!(here(&process), all, "{name}");
+    }
+}
+
+const LOCKED_LUA: &str = r#"
+local app = require "sampan"
+local time, notes, may_end = app.time, {}, false
+app.get("/buy", function()
+  app.lock("stock", function()
+    notes[#notes + 1] = "begun"
+    pcall(time.sleep, 60)
+    notes[#notes + 1] = "cancelled"
+    while not may_end do time.sleep(0.001) end
+  end)
+end)
+app.get("/end", function() may_end = true return "now" end)
+app.get("/try", function()
+  local ok, err = pcall(app.lock, "stock", { timeout = 0 }, function() end)
+  return ok and "free" or err.code
+end)
+app.get("/here", function() return table.concat(notes, ",") end)
+"#;
+
+const LOCKED_JS: &str = r#"
+import { app, db, time } from "sampan";
+let mayEnd = false;
+const notes = [];
+const aborted = (req) => new Promise((done) => req.signal.addEventListener("abort", done));
+async function untilEnd() {
+  while (!mayEnd) await new Promise((done) => setTimeout(done, 1));
+}
+app.onStart(() => { db.exec("CREATE TABLE IF NOT EXISTS sold (n INTEGER)"); });
+app.get("/buy", (req) => app.lock("stock", async () => {
+  notes.push("begun");
+  await aborted(req);
+  notes.push("cancelled");
+  await untilEnd();
+}));
+// The function of the lock goes on when the handler has ended.
+app.get("/leave", async (req) => {
+  const bought = app.lock("stock", async () => {
+    notes.push("begun");
+    await untilEnd();
+    try {
+      db.exec("INSERT INTO sold VALUES (1)");
+      notes.push("written");
+    } catch (error) {
+      notes.push(error.code);
+    }
+  });
+  await Promise.race([bought, aborted(req)]);
+});
+app.get("/end", () => { mayEnd = true; return "now"; });
+app.get("/try", async () => {
+  try {
+    await app.lock("stock", { timeout: 0 }, () => {});
+    return "free";
+  } catch (error) {
+    return error.code;
+  }
+});
+app.get("/here", () => notes.join(","));
+"#;
+
+/// A server whose cleanups may take long.
+fn patient_server(name: &str, source: &str) -> (Scratch, Process) {
+    let settings = "[limits]\ncleanup_millis_max = 600000\n[workers]\nslow = 0\n";
+    let scratch = Scratch::new(&[(name, source), ("sampan.toml", settings)]);
+    let process = Process::start(&mut serve(&scratch.file(name), 1));
+    (scratch, process)
+}
+
+fn text_of(process: &Process, path: &str) -> String {
+    let mut client = ask(process, path);
+    client.read(false).expect("an answer").text()
+}
+
+#[test]
+fn a_lock_is_held_until_the_cleanup_has_ended() {
+    for (name, source) in [("app.lua", LOCKED_LUA), ("app.js", LOCKED_JS)] {
+        let (_scratch, process) = patient_server(name, source);
+        let client = ask(&process, "/buy");
+        until(&process, "begun");
+        drop(client);
+        until(&process, "begun,cancelled");
+        assert_eq!(text_of(&process, "/try"), "lock_timeout", "{name}");
+        assert_eq!(text_of(&process, "/end"), "now");
+        wait::until("the lock is free", || text_of(&process, "/try") == "free");
+    }
+}
+
+#[test]
+fn what_outlives_the_cleanup_writes_nothing_without_its_lock() {
+    let (_scratch, process) = patient_server("app.js", LOCKED_JS);
+    let client = ask(&process, "/leave");
+    until(&process, "begun");
+    drop(client);
+    wait::until("the lock is free", || text_of(&process, "/try") == "free");
+    assert_eq!(text_of(&process, "/end"), "now");
+    until(&process, "begun,cancelled");
+}

@@ -2,7 +2,8 @@
 
 use crate::commands::command::serve;
 use crate::support::{Process, Scratch};
-use sampan_testkit::Client;
+use sampan_testkit::{Client, wait};
+use std::time::{Duration, Instant};
 
 #[test]
 fn sigterm_lets_requests_in_flight_end() {
@@ -68,6 +69,38 @@ fn a_shutdown_is_bounded() {
     let errors = log.join().expect("text");
     assert!(
         errors.contains("WARN GET /: cut by the shutdown after "),
+        "{errors}"
+    );
+}
+
+#[test]
+fn the_time_of_a_request_that_is_cut_counts_from_its_beginning() {
+    let app = "local app = require 'sampan'\n\
+        app.post('/', { stream = true }, function(req)\n\
+        for chunk in req:chunks() do app.log.info('read ' .. chunk) end\nend)\n";
+    let files = [
+        ("app.lua", app),
+        ("sampan.toml", "[limits]\nshutdown_millis_max = 300\n"),
+    ];
+    let scratch = Scratch::new(&files);
+    let mut process = Process::start(&mut serve(&scratch.file("app.lua"), 1));
+    let log = process.read_errors();
+    let mut client = process.client();
+    let head = "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n";
+    client.send(head.as_bytes()).expect("sent");
+    log.until("read one");
+    let begun = Instant::now();
+    wait::dawdle(Duration::from_secs(1));
+    let waited = begun.elapsed();
+    client.send(b"3\r\ntwo\r\n").expect("sent");
+    log.until("read two");
+    process.signal("TERM");
+    assert_eq!(process.status(), Some(0));
+    let errors = log.join().expect("text");
+    let told = errors.split("POST /: cut by the shutdown after ").nth(1);
+    let millis = told.and_then(|told| told.split(' ').next()?.parse::<u128>().ok());
+    assert!(
+        millis.is_some_and(|millis| millis >= waited.as_millis()),
         "{errors}"
     );
 }

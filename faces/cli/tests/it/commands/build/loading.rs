@@ -1,0 +1,51 @@
+//! `sampan build` loads the project before it packs it.
+
+use super::{build, write};
+use crate::commands::command::run;
+use crate::support::Scratch;
+use std::path::Path;
+
+#[test]
+fn faults_of_this_machine_are_warnings() {
+    let cases = [
+        (
+            "app.lua",
+            "local app = require 'sampan'\nlocal key = app.env.get('SURELY_NOT_SET')\n\
+             app.get('/', 'ok ' .. key)\n",
+        ),
+        (
+            "app.js",
+            "import { app, env } from 'sampan';\nconst key = env.get('SURELY_NOT_SET').trim();\n\
+             app.get('/', () => 'ok ' + key);\n",
+        ),
+        (
+            "app.lua",
+            "local app = require 'sampan'\napp.on_start(function() error('no server') end)\n\
+             app.get('/', function() return 'ok' end)\n",
+        ),
+    ];
+    for (at, (entry, program)) in cases.into_iter().enumerate() {
+        let scratch = Scratch::new(&[]);
+        let root = scratch.path().join("p");
+        write(&root, entry, program);
+        let said = build(&root, &scratch.path().join("one"), &[]);
+        let warning = "warning: the project was not loaded without the variables SURELY_NOT_SET";
+        assert_eq!(said.contains(warning), at < 2, "{said}");
+        assert!(scratch.path().join("one").exists());
+    }
+}
+
+#[test]
+fn migrations_for_a_server_are_not_tried_on_sqlite() {
+    let scratch = Scratch::new(&[]);
+    let root = scratch.path().join("p");
+    write(&root, "app.lua", "require('sampan').get('/', 'ok')\n");
+    let sql = "CREATE TABLE a (b text DEFAULT gen_random_uuid()::text);";
+    write(&root, "migrations/0001_a.sql", sql);
+    let (project, out) = (scratch.file("p"), scratch.file("one"));
+    let (status, _, errors) = run(&["build", &project, "-o", &out]);
+    assert_eq!(status, 1, "{errors}");
+    assert!(errors.contains("0001_a.sql:1:"), "{errors}");
+    let server = "postgres://127.0.0.1:1/none";
+    build(&root, Path::new(&out), &["--db", server]);
+}
