@@ -27,12 +27,19 @@ const MAY_BE: &str =
     "files that this machine keeps there may be packed: leave them out with --exclude";
 
 /// Writes an executable with a project in it. `db` is the database that the project will have, if its configuration
-/// does not say so; `scratch` is a folder of the caller's, where the project is loaded.
+/// does not say so; `scratch` is a folder of the caller's, where the project is loaded. Without one it is not.
 ///
 /// # Errors
 /// The fault of the project, with its place; or why the file cannot be written.
-pub fn build(flags: &BuildFlags, db: Option<PathBuf>, scratch: &Path) -> Result<Built, String> {
-    let load = |project: &Project| inspect::try_out(project, db, scratch);
+pub fn build(
+    flags: &BuildFlags,
+    db: Option<PathBuf>,
+    scratch: Option<&Path>,
+) -> Result<Built, String> {
+    let load = |project: &Project| match scratch {
+        Some(scratch) => inspect::try_out(project, db, scratch),
+        None => Ok(None),
+    };
     sampan_project::build::build(flags, check, load)
 }
 

@@ -33,7 +33,7 @@ impl CountedFile {
         let count = count_of(context);
         if count.0.get() >= OPEN_FILES_PER_REQUEST_MAX {
             return Err(Error::script(format!(
-                "a request has at most {OPEN_FILES_PER_REQUEST_MAX} files open: close some before the next"
+                "a request or job has at most {OPEN_FILES_PER_REQUEST_MAX} files open: close some before the next"
             ))
             .with_code("too_many"));
         }

@@ -48,6 +48,8 @@ pub(crate) static FILE_WRITER: Class = Class {
 /// An open file. It is taken out while a call works on it.
 struct OpenFile<F> {
     file: RefCell<Option<F>>,
+    /// True once it has been read to its end, where it is closed.
+    is_at_end: Cell<bool>,
     /// Counts the file until it is closed.
     held: Cell<Option<CountedFile>>,
     path: String,
@@ -70,6 +72,7 @@ pub(crate) fn open(context: &Context, mut args: Args) -> LocalFuture<Result<Valu
         let file = pool::run(move || Ok(own.open_file(root, &opened)?.0)).await?;
         let file = OpenFile {
             file: RefCell::new(Some(file)),
+            is_at_end: Cell::new(false),
             held: Cell::new(Some(held)),
             path,
             storage,
@@ -82,7 +85,10 @@ fn read(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
     let this = args.object::<OpenFile<FileReader>>(context);
     Box::pin(async move {
         let this = this?.1;
-        let (mut file, path) = (this.taken()?, this.path.clone());
+        if this.is_at_end.get() {
+            return Ok(Value::Null);
+        }
+        let (mut file, path, held) = (this.taken()?, this.path.clone(), this.held.take());
         let (file, piece) = pool::run(move || {
             let mut piece = vec![0; PIECE_BYTES];
             let read = file.read(&mut piece);
@@ -90,11 +96,13 @@ fn read(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
             Ok((file, piece))
         })
         .await?;
+        if piece.is_empty() {
+            this.is_at_end.set(true);
+            return Ok(Value::Null);
+        }
         this.file.replace(Some(file));
-        Ok(match piece.is_empty() {
-            true => Value::Null,
-            false => Value::Bytes(piece),
-        })
+        this.held.set(held);
+        Ok(Value::Bytes(piece))
     })
 }
 
@@ -117,6 +125,7 @@ pub(crate) fn create(context: &Context, mut args: Args) -> LocalFuture<Result<Va
         let file = pool::run(move || own.unnamed()).await?;
         let file = OpenFile {
             file: RefCell::new(Some(file)),
+            is_at_end: Cell::new(false),
             held: Cell::new(Some(held)),
             path,
             storage,
@@ -129,7 +138,7 @@ fn write(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>>
     let (this, data) = (args.object::<OpenFile<File>>(context), args.bytes(0));
     Box::pin(async move {
         let this: Rc<OpenFile<File>> = this?.1;
-        let (mut file, path) = (this.taken()?, this.path.clone());
+        let (mut file, path, held) = (this.taken()?, this.path.clone(), this.held.take());
         let file = pool::run(move || {
             let written = file.write_all(&data);
             written.map_err(|error| fault(&path, &error))?;
@@ -137,6 +146,7 @@ fn write(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>>
         })
         .await?;
         this.file.replace(Some(file));
+        this.held.set(held);
         Ok(Value::Null)
     })
 }
@@ -145,14 +155,13 @@ fn finish(context: &Context, args: Args) -> LocalFuture<Result<Value, Error>> {
     let this = args.object::<OpenFile<File>>(context);
     Box::pin(async move {
         let this: Rc<OpenFile<File>> = this?.1;
-        let (mut file, path) = (this.taken()?, this.path.clone());
+        let (mut file, path, _held) = (this.taken()?, this.path.clone(), this.held.take());
         let storage = Arc::clone(&this.storage);
         pool::run(move || {
             let length = file.metadata().map_err(|error| fault(&path, &error))?.len();
             storage.publish(&mut file, length, &path)
         })
         .await
-        .inspect(|()| drop(this.held.take()))
         .map(|()| Value::Null)
     })
 }

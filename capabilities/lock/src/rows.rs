@@ -64,7 +64,7 @@ struct LockedRequest {
 /// A lock whose request was given up before its function has ended. It is held until the cleanup has ended.
 struct HeldByCleanup {
     /// Gives the lock back when it is dropped, after the writes of the request are refused.
-    _held: Held,
+    held: Held,
     view: Weak<dyn RequestView>,
     run: Rc<CurrentRun>,
 }
@@ -86,11 +86,12 @@ impl Guard {
 }
 
 impl Held {
-    /// Gives the lock back when everything is committed that was written under it.
-    fn release(&self) {
+    /// Gives the lock back when everything is committed that was written under it: by the run that goes on, or by a
+    /// request.
+    fn release(&self, request: Option<&Rc<dyn RequestView>>) {
         if let Some(guard) = self.guard.take() {
             // What was rolled back is not waited for: the guard is dropped with the effect.
-            let _ = self.effects.when_settled(None, move |_| guard.release());
+            let _ = self.effects.when_settled(request, move |_| guard.release());
         }
     }
 
@@ -108,11 +109,11 @@ impl Drop for Held {
     fn drop(&mut self) {
         let request = self.request.take().filter(|one| !one.view.is_over());
         let Some(LockedRequest { view, run }) = request else {
-            return self.release();
+            return self.release(None);
         };
         if let Some(guard) = self.guard.take() {
             let held = HeldByCleanup {
-                _held: Self {
+                held: Self {
                     guard: Cell::new(Some(guard)),
                     effects: self.effects.clone(),
                     request: None,
@@ -130,6 +131,7 @@ impl Drop for HeldByCleanup {
     fn drop(&mut self) {
         if let Some(view) = self.view.upgrade() {
             self.run.refuse_writes(&*view);
+            self.held.release(Some(&view));
         }
     }
 }
@@ -209,7 +211,7 @@ fn leave(context: &Context, held: Value, succeeded: bool) -> LocalFuture<Result<
                             have had the lock meanwhile";
                 ended = Err(Error::new(ErrorKind::Unavailable, text).with_code("lock_lost"));
             }
-            held.release();
+            held.release(None);
         }
         context.objects().remove(object);
     }

@@ -25,6 +25,9 @@ pub(crate) struct BuildArgs {
     /// The database that the project will have: with a PostgreSQL server, migrations are not tried on SQLite.
     #[arg(long, value_name = "FILE|URL")]
     db: Option<PathBuf>,
+    /// Pack the project without loading it: it needs files, or rows of a database, that only its machine has.
+    #[arg(long)]
+    no_load: bool,
     /// A file or folder of the project that stays out.
     #[arg(long, value_name = "PATH")]
     exclude: Vec<String>,
@@ -48,8 +51,18 @@ pub(crate) fn run(args: BuildArgs) -> Result<(), String> {
         target: args.target,
         exclude: args.exclude,
     };
-    let scratch = signals::scratch("sampan-build-")?;
-    let built = sampan_runtime::build(&flags, args.db, scratch.path())?;
+    let scratch = match args.no_load {
+        true => None,
+        false => match signals::scratch("sampan-build-") {
+            Ok(scratch) => Some(scratch),
+            Err(fault) => {
+                say(format_args!("warning: the project is not loaded: {fault}"))?;
+                None
+            }
+        },
+    };
+    let folder = scratch.as_ref().map(|scratch| scratch.path());
+    let built = sampan_runtime::build(&flags, args.db, folder)?;
     for warning in &built.warnings {
         say(format_args!("warning: {warning}"))?;
     }

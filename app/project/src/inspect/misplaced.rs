@@ -54,7 +54,7 @@ pub fn findings(
             .iter()
             .any(|known| ending.eq_ignore_ascii_case(known));
         let name = path.rsplit('/').next().unwrap_or(path);
-        (is_elsewhere && !is_named(name)).then(|| {
+        (is_elsewhere && !is_named(name) && !is_named(LOCALES)).then(|| {
             let text = format!("it is not read: texts are in TOML files, such as {stem}.toml");
             Finding::warning(path, None, text)
         })

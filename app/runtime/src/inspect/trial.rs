@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 
 /// Applies the migrations to an empty database in the folder `scratch` and loads the scripts; `on_start` does not run.
 /// Returns a warning where the project does not load, but may on the machine that serves it: a variable of the
-/// environment is missing here, or the fault is at no place of the project's files. `db` is the database that the
-/// project will have.
+/// environment is missing here, its database lies on a server, or the fault is at no place of the project's files. `db`
+/// is the database that the project will have.
 ///
 /// # Errors
 /// A migration that cannot be applied, or the fault of a script, with its place.
@@ -34,7 +34,12 @@ pub(crate) fn try_out(
         Err(fault) => return Ok(Some(not_loaded(&fault, "by the settings of this machine"))),
     };
     config.program.logger = Logger::captured(Level::Warn);
-    config.database.migrate &= migrate_empty(&config, scratch)?;
+    let is_on_server = config.database.config.is_postgres();
+    config.database.migrate = match migrate_empty(&config, scratch) {
+        Ok(is_migrated) => is_migrated,
+        Err(fault) if is_of_migration(&fault) => return Err(format!("{fault}{NOT_SQLITE}")),
+        Err(fault) => return Ok(Some(not_loaded(&fault, "here"))),
+    };
     let missed = MissedVariables::default();
     config.program.trial = Some(missed.clone());
     let Err(fault) = look(config, scratch, |_| ()) else {
@@ -46,22 +51,41 @@ pub(crate) fn try_out(
         return Ok(Some(not_loaded(&fault, &here)));
     }
     match Finding::error(&fault).file {
+        // It may have wanted its tables.
+        Some(_) if is_on_server => {
+            let here = "with a file of SQLite in place of its server";
+            Ok(Some(not_loaded(&fault, here)))
+        }
         // A setting may have another value elsewhere.
-        Some(file) if !file.ends_with(".toml") => Err(fault),
+        Some(file) if !file.ends_with(".toml") => Err(format!("{fault}{NOT_HERE}")),
         _ => Ok(Some(not_loaded(&fault, "here"))),
     }
+}
+
+/// The advice where a migration cannot be applied.
+const NOT_SQLITE: &str = "\n  It was tried on an empty file of SQLite. If the project will have a PostgreSQL server, \
+     add --db postgres://HOST/NAME. To pack it without a trial, add --no-load.";
+
+/// The advice where a program does not load.
+const NOT_HERE: &str = "\n  The program was loaded with an empty database and an empty storage folder. If it needs \
+     what only its machine has, add --no-load.";
+
+/// Reports whether a fault is at a place of a migration, and not one of this machine.
+fn is_of_migration(fault: &str) -> bool {
+    let file = Finding::error(fault).file;
+    file.is_some_and(|file| file.ends_with(".sql"))
 }
 
 fn not_loaded(fault: &str, here: &str) -> String {
     format!("the project was not loaded {here}, so its scripts were not checked: {fault}")
 }
 
-/// Applies the migrations to an empty file of SQLite. False if they are for PostgreSQL alone.
+/// Applies the migrations to an empty file of SQLite, also where a server would not. False if they are for PostgreSQL
+/// alone.
 fn migrate_empty(config: &AppConfig, scratch: &Path) -> Result<bool, String> {
     let migrations = migrations_of(&config.base.project)?;
-    let is_on_server = config.database.config.is_postgres();
-    if is_on_server || !config.database.migrate || !migrations.exist() {
-        return Ok(true);
+    if config.database.config.is_postgres() || !migrations.exist() {
+        return Ok(config.database.migrate);
     }
     let empty = DatabaseConfig {
         path: scratch.join("empty.db"),

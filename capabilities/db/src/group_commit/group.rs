@@ -283,13 +283,14 @@ impl WorkerDb {
     /// Commits the open group before a read that has undone a transaction once.
     pub(super) fn commit_before_lonely(&self, sql: &str) -> Result<(), Error> {
         let is_read = match &*self.group.borrow() {
-            GroupState::Open(group) => group.writer.is_readonly(sql).unwrap_or(false),
+            GroupState::Open(group) if self.is_lonely(sql) => {
+                group.writer.is_readonly(sql).unwrap_or(false)
+            }
             _ => false,
         };
-        if is_read && self.is_lonely(sql) {
-            self.commit_now()
-        } else {
-            Ok(())
+        match is_read {
+            true => self.commit_now(),
+            false => Ok(()),
         }
     }
 

@@ -109,6 +109,7 @@ impl WorkerDb {
 
     fn own_read(&self, sql: &str, params: &Value) -> Result<Option<Rows>, Error> {
         self.check_entry()?;
+        self.commit_before_lonely(sql)?;
         let config = &self.database.config;
         // Scripts have a limit that is meant for them, which may be very short.
         let limits = match config.query_inline_millis_max > config.statement_millis_max {

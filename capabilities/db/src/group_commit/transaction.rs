@@ -313,6 +313,10 @@ impl Transaction {
     pub(crate) async fn commit(&self) -> Result<(), Error> {
         let db = &self.place.db;
         self.check()?;
+        if let Err(error) = db.check_write() {
+            self.roll_back();
+            return Err(error);
+        }
         let (Some(writer), Some(opened)) = (self.take(TransactionEnd::Done), db.database.opened())
         else {
             return Err(TRANSACTION.is_over());

@@ -36,6 +36,8 @@ impl StatementRoom {
     /// # Errors
     /// `busy`: those that are under way leave too little.
     pub(super) fn take(&self, bytes: usize) -> Result<TakenRoom, Error> {
+        // A large one leaves half of the room to others.
+        let bytes = bytes.min(self.bytes_max / 2);
         let before = self.used.get();
         let used = before.saturating_add(bytes);
         if before > 0 && used > self.bytes_max {
@@ -95,13 +97,14 @@ mod tests {
     fn statements_beside_others_have_the_room_that_these_leave() {
         let room = StatementRoom::new(1_000, "a transaction");
         let large = room.take(5_000).expect("it is alone");
+        let half = room.take(500).expect("as much as the large one leaves");
         let error = room.take(1).err().expect("no room");
         assert_eq!(
             (error.code(), error.kind()),
             (Some("busy"), ErrorKind::Unavailable)
         );
         assert!(error.message().contains("1000 bytes"), "{error}");
-        drop(large);
+        drop((large, half));
         let small: Vec<_> = (0..10).map(|_| room.take(100).expect("room")).collect();
         assert!(room.take(1).is_err());
         drop(small);

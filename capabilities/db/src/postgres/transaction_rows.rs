@@ -52,7 +52,13 @@ pub(super) fn end(
         transaction.place.has_ended.set(true);
         let db = db?;
         let ended = match succeeded {
-            true => db.timed_all(transaction.commit(&db)).await,
+            true => match db.check_write() {
+                Ok(()) => db.timed_all(transaction.commit(&db)).await,
+                Err(error) => {
+                    db.timed_all(transaction.roll_back()).await;
+                    Err(error)
+                }
+            },
             false => {
                 db.timed_all(transaction.roll_back()).await;
                 Ok(())

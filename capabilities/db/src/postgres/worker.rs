@@ -114,7 +114,15 @@ impl PostgresWorker {
         RunningPlace::new(&self.running, RunningKind::Statements, self.owner())
     }
 
-    /// Waits for a statement, whose time is the database's. It fails where the request may write nothing any more.
+    /// Checks that the run that goes on may write.
+    ///
+    /// # Errors
+    /// Its request was given up, and may write nothing any more.
+    pub(super) fn check_write(&self) -> Result<(), Error> {
+        self.meter.get().map_or(Ok(()), CurrentRun::check_write)
+    }
+
+    /// Waits for a statement, whose time is the database's. A write fails where the request may write nothing any more.
     pub(super) async fn timed<T>(
         &self,
         sql: &str,
@@ -122,7 +130,11 @@ impl PostgresWorker {
         wait: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
         let meter = self.meter.get();
-        meter.map_or(Ok(()), CurrentRun::check_write)?;
+        if let Err(error) = self.check_write()
+            && !is_read(&self.client, sql)
+        {
+            return Err(error);
+        }
         let begun = meter.and_then(CurrentRun::begin);
         let done = wait.await;
         if let Some(meter) = meter {
@@ -157,7 +169,7 @@ impl PostgresWorker {
                 self.timed(&text, &Value::Null, wait).await
             }
             _ => {
-                self.meter.get().map_or(Ok(()), CurrentRun::check_write)?;
+                self.check_write()?;
                 self.timed_all(wait).await
             }
         }

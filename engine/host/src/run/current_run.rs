@@ -290,7 +290,7 @@ impl CurrentRun {
         if owner.is_none_or(|owner| owner.store().get::<WritesNothing>().is_none()) {
             return Ok(());
         }
-        let text = "the request was given up: it writes nothing any more";
+        let text = "nothing records what this request does now: it writes nothing any more";
         Err(Error::new(ErrorKind::Unavailable, text).with_code(CANCELLED))
     }
 

@@ -158,6 +158,9 @@ impl Pool {
             let Some((origin, waiter)) = inner.waiting.remove(at) else {
                 break;
             };
+            if waiter.is_closed() {
+                continue;
+            }
             // Connections that are closed meanwhile give their places back, so no borrow is held.
             drop(inner);
             let lent = self.try_lend(&origin);

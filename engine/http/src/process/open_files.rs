@@ -12,8 +12,9 @@ const USEFUL_FILES_MAX: u64 = 1 << 20;
 const CONNECTIONS_MIN: usize = 50;
 
 /// Raises the process's limit of open files as far as the system allows, and lowers `limits.connections_max` where that
-/// is not enough for them and for further files: `reserved` ones (of databases, logs), and `shared` ones (of uploads),
-/// which take at most a quarter of what the system allows. Returns a line for the log if it did.
+/// is not enough for them and for further files: `reserved` ones (of databases, logs, caches), which take at most half
+/// of what the system allows, and `shared` ones (of uploads), which take at most a quarter. Returns a line for the log
+/// if it did.
 ///
 /// # Errors
 /// There are files for fewer than 50 connections.
@@ -24,18 +25,29 @@ pub fn raise_open_files(
 ) -> Result<Option<String>, String> {
     let own = OWN_FILES + reserved + limits.refused_max as u64;
     let wanted = limits.connections_max as u64 + own + shared;
-    let allowed = raise_to(wanted);
+    lower_connections(limits, own, shared, raise_to(wanted))
+}
+
+/// Lowers `limits.connections_max` to what `allowed` files leave.
+fn lower_connections(
+    limits: &mut Limits,
+    own: u64,
+    shared: u64,
+    allowed: u64,
+) -> Result<Option<String>, String> {
+    let wanted = limits.connections_max as u64 + own + shared;
     if allowed >= wanted {
         return Ok(None);
     }
     let asked = limits.connections_max;
-    let left = allowed.saturating_sub(own + shared.min(allowed / 4)) as usize;
+    let kept = own.min(allowed / 2) + shared.min(allowed / 4);
+    let left = allowed.saturating_sub(kept) as usize;
     // As few as are asked for may fit beside fewer shared files.
     limits.connections_max = left.min(asked);
     if left < CONNECTIONS_MIN.min(asked) {
         return Err(format!(
             "the system allows the process {allowed} open files, which leaves {left} for connections: raise that limit \
-             (`ulimit -n`, or LimitNOFILE in a unit of systemd), best to {wanted}, or run fewer workers"
+             (`ulimit -n`, or LimitNOFILE in a unit of systemd), best to {wanted}"
         ));
     }
     if left >= asked {
@@ -106,17 +118,19 @@ mod tests {
 
     #[test]
     fn a_few_connections_are_an_error() {
-        let raise = |connections_max| {
+        let lowered = |allowed| {
             let mut limits = Limits {
-                connections_max,
+                connections_max: 10_000,
                 ..Limits::default()
             };
-            raise_open_files(&mut limits, 1 << 40, 0)
+            let result = lower_connections(&mut limits, 900, 1_000, allowed);
+            result.map(|_| limits.connections_max)
         };
-        for asked in [1, 10_000] {
-            let error = raise(asked).expect_err("no file is left");
-            assert!(error.contains("which leaves 0 for connections"), "{error}");
-            assert!(error.contains("LimitNOFILE"), "{error}");
-        }
+        let error = lowered(196).expect_err("few files are left");
+        assert!(error.contains("which leaves 49 for connections"), "{error}");
+        assert!(error.contains("LimitNOFILE"), "{error}");
+        // The usual limit of shells.
+        assert_eq!(lowered(1_024), Ok(256));
+        assert_eq!(lowered(400), Ok(100));
     }
 }

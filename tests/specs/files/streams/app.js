@@ -33,6 +33,14 @@ const works = async (promise) => {
   }
 };
 app.get("/many", async () => {
+  // One that is read to its end, or whose writer fails, is open no more.
+  for (let i = 0; i < 101; i++) {
+    const stream = await files.open("in/copy");
+    while (await stream.read());
+    if (await stream.read()) throw new Error("there is more");
+    const writer = await files.create("in");
+    await works(writer.close());
+  }
   const open = [];
   for (let i = 1; i <= 99; i++) open.push(await files.open("in/copy"));
   const writer = await files.create("in/other");

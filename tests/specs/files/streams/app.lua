@@ -30,6 +30,14 @@ app.get("/closed", function()
   stream:read()
 end)
 app.get("/many", function()
+  -- One that is read to its end, or whose writer fails, is open no more.
+  for _ = 1, 101 do
+    local stream = files.open("in/copy")
+    while stream:read() do end
+    assert(stream:read() == nil)
+    local writer = files.create("in")
+    pcall(writer.close, writer)
+  end
   local open = {}
   for i = 1, 99 do open[i] = files.open("in/copy") end
   local writer = files.create("in/other")

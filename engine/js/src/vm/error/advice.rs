@@ -57,7 +57,7 @@ const FUNCTIONS: &[(&str, &str)] = &[
 ];
 
 /// Names under which handlers know their request.
-const REQUESTS: [&str; 3] = ["req", "request", "r"];
+const REQUESTS: [&str; 2] = ["req", "request"];
 
 /// The methods of a request's body.
 const BODY_METHODS: [&str; 6] = ["json", "text", "form", "bytes", "arrayBuffer", "formData"];

@@ -49,3 +49,28 @@ fn migrations_for_a_server_are_not_tried_on_sqlite() {
     let server = "postgres://127.0.0.1:1/none";
     build(&root, Path::new(&out), &["--db", server]);
 }
+
+#[test]
+fn a_program_that_needs_its_machine_is_packed_without_a_trial() {
+    let scratch = Scratch::new(&[]);
+    let root = scratch.path().join("p");
+    let program = "local app = require 'sampan'\nlocal plan = app.db.one('SELECT name FROM plans')\n\
+                   app.get('/', plan.name)\n";
+    write(&root, "app.lua", program);
+    let (project, out) = (scratch.file("p"), scratch.file("one"));
+    let (status, _, errors) = run(&["build", &project, "-o", &out]);
+    assert_eq!(status, 1, "{errors}");
+    assert!(errors.contains("app.lua:2: "), "{errors}");
+    assert!(errors.contains("add --no-load"), "{errors}");
+    build(&root, Path::new(&out), &["--no-load"]);
+    // The tables of a server are not here.
+    write(
+        &root,
+        "sampan.toml",
+        "[db]\nurl = \"postgres://a@127.0.0.1:1/none\"\n",
+    );
+    let said = build(&root, Path::new(&out), &[]);
+    let warning =
+        "warning: the project was not loaded with a file of SQLite in place of its server";
+    assert!(said.contains(warning), "{said}");
+}
