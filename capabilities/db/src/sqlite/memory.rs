@@ -1,6 +1,6 @@
 //! The memory that SQLite takes while a statement runs.
 //!
-//! What a statement sorts goes to files, and the page cache has a size of its own. But aggregates such as
+//! Sorts and sets of a statement go to files, and the page cache has a size of its own. But aggregates such as
 //! `json_group_array` keep their text in memory, and SQLite looks at its length when it is complete. Its own limits on
 //! memory are those of the process, and count behind a lock. So its allocator is wrapped: it counts for each thread,
 //! and refuses memory to a statement that has used up its budget. SQLite then ends the statement with `SQLITE_NOMEM`.
@@ -37,10 +37,13 @@ thread_local! {
 
 /// SQLite's own allocator.
 struct Allocator {
-    // SAFETY: types alone; each function is called as the wrapper around it was.
+    // SAFETY: a type alone; called by `allocate` alone, with the size that SQLite gave it.
     allocate: unsafe extern "C" fn(c_int) -> *mut c_void,
+    // SAFETY: a type alone; called by `free` alone, with the block that SQLite gave it.
     free: unsafe extern "C" fn(*mut c_void),
+    // SAFETY: a type alone; called by `resize` alone, with the block and the size that SQLite gave it.
     resize: unsafe extern "C" fn(*mut c_void, c_int) -> *mut c_void,
+    // SAFETY: a type alone; called with blocks that one of the others gave, and that are not freed yet.
     size: unsafe extern "C" fn(*mut c_void) -> c_int,
 }
 
