@@ -4,7 +4,6 @@
 //! has.
 
 mod download;
-mod kept;
 mod limits;
 mod options;
 mod read;

@@ -1,13 +1,12 @@
 //! `csv.encode`, and the objects of `csv.writer`.
 
-use crate::kept::KeptPart;
 use crate::limits::UNTAKEN_BYTES_MAX;
 use crate::options::{CsvOptions, WRITING};
 use crate::write::Encoder;
 use sampan_host::reader::Kind;
 use sampan_host::{
-    Args, Class, Context, Error, FunctionKind, Lifetime, Reader, ScriptLimits, Type, Value, param,
-    row,
+    Args, Class, Context, Error, FunctionKind, KeptBytes, Lifetime, Reader, ScriptLimits, Type,
+    Value, param, row,
 };
 use std::cell::RefCell;
 
@@ -51,7 +50,7 @@ pub(crate) fn encode(
 pub(crate) fn writer(context: &Context, mut args: Args) -> Result<Value, Error> {
     let options = CsvOptions::read(args.take(0), WRITING)?;
     let encoder = Encoder::new(&options, (UNTAKEN_BYTES_MAX, "take() them first"));
-    let encoder = encoder.counted(KeptPart::new(context))?;
+    let encoder = encoder.counted(KeptBytes::new(context))?;
     let writer = context.objects().add(&WRITER, RefCell::new(encoder));
     Ok(Value::Object(writer))
 }

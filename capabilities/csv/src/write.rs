@@ -1,12 +1,11 @@
 //! Text of rows, which are read where they lie in the script.
 
-use crate::kept::KeptPart;
 use crate::limits::FIELDS_MAX;
 use crate::options::CsvOptions;
 use crate::read::counted;
 use sampan_host::json::{write_f64, write_i64};
 use sampan_host::reader::{Keys, Kind};
-use sampan_host::{Error, Handle, Reader};
+use sampan_host::{Error, ErrorKind, Handle, KeptBytes, NoRoom, Reader};
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -33,8 +32,11 @@ pub(crate) struct Encoder {
     /// The text of the field at hand.
     field: Vec<u8>,
     /// Counts the memory of one that a script holds.
-    kept: Option<KeptPart>,
+    kept: Option<KeptBytes<Written>>,
 }
+
+/// The kind of bytes that writers keep for scripts.
+pub(crate) struct Written;
 
 /// The names in a header.
 struct Columns {
@@ -88,7 +90,7 @@ impl Encoder {
     ///
     /// # Errors
     /// There is no room for it beside other writers.
-    pub(crate) fn counted(mut self, kept: KeptPart) -> Result<Self, Error> {
+    pub(crate) fn counted(mut self, kept: KeptBytes<Written>) -> Result<Self, Error> {
         self.kept = Some(kept);
         self.count()?;
         Ok(self)
@@ -100,7 +102,12 @@ impl Encoder {
         };
         let columns = self.columns.as_ref().map_or(0, |columns| columns.bytes);
         let bytes = size_of::<Self>() + self.out.capacity() + self.field.capacity() + columns;
-        kept.count(bytes)
+        kept.count(bytes).map_err(|NoRoom { bytes_max }| {
+            let text = format!(
+                "the writers of CSV need more than memory_bytes_max ({bytes_max} bytes): take() what they have written"
+            );
+            Error::new(ErrorKind::Memory, text)
+        })
     }
 
     /// Takes what has been written.

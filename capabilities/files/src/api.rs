@@ -2,7 +2,6 @@
 
 use crate::limits::INLINE_BYTES_MAX;
 use crate::storage::Storage;
-use crate::unwritten::Unwritten;
 use crate::values::{memory_bytes_max, root, storage, text};
 use crate::{lines, pool, streams, uploads};
 use sampan_host::{
@@ -119,31 +118,15 @@ fn beside(
 
 fn write(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
     let (path, bytes) = (args.text(0), args.bytes(1));
-    writing(context, bytes, move |storage, bytes| {
-        storage.write(&path, bytes)
-    })
-}
-
-/// Writes bytes beside the worker.
-fn writing(
-    context: &Context,
-    bytes: Vec<u8>,
-    write: impl FnOnce(&Storage, &[u8]) -> Result<(), Error> + Send + 'static,
-) -> LocalFuture<Result<Value, Error>> {
-    let unwritten = Unwritten::new(context, bytes.len());
-    let written = beside(context, move |storage| {
-        write(storage, &bytes).map(|()| Value::Null)
-    });
-    Box::pin(async move {
-        let _unwritten = unwritten?;
-        written.await
+    beside(context, move |storage| {
+        storage.write(&path, &bytes).map(|()| Value::Null)
     })
 }
 
 fn append(context: &Context, mut args: Args) -> LocalFuture<Result<Value, Error>> {
     let (path, bytes) = (args.text(0), args.bytes(1));
-    writing(context, bytes, move |storage, bytes| {
-        storage.append(&path, bytes)
+    beside(context, move |storage| {
+        storage.append(&path, &bytes).map(|()| Value::Null)
     })
 }
 

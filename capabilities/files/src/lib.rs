@@ -15,7 +15,6 @@ mod settings;
 mod storage;
 mod streams;
 mod temp;
-mod unwritten;
 mod uploads;
 mod values;
 

@@ -38,7 +38,8 @@ pub use run::{
     watch,
 };
 pub use tables::{
-    Args, HeldArgs, Prompt, ends, javascript, module, names, objects, reader, refusals, words,
+    Args, HeldArgs, KeptBytes, NoRoom, Prompt, ends, javascript, module, names, objects, reader,
+    refusals, words,
 };
 
 pub use background::Background;

@@ -12,31 +12,31 @@ const CROWD: usize = 60;
 /// soon refuse all that have to wait.
 const SETTINGS: &str = "[server]\nlisten = \"127.0.0.1:0\"\nworkers = 1\ntrusted_proxies = [\"127.0.0.1\"]\n\
     [workers]\nslow = 1\n[limits]\nscript_millis_max = 60000\nhandler_millis_max = 120000\n\
-    [overload]\ntarget_millis = 1\ninterval_millis = 300\nwaiting_min = 0\nslow_target_millis = 60000\n\
+    [overload]\ntarget_millis = 1\ninterval_millis = 1500\nwaiting_min = 0\nslow_target_millis = 60000\n\
     [db]\npath = \":memory:\"\n";
 
 const LUA: &str = r#"
 local app = require "sampan"
-local function work()
+local function work(rounds)
   local sum = 0
-  for at = 1, 2000000 do sum = (sum + at * at) % 1000003 end
+  for at = 1, rounds do sum = (sum + at * at) % 1000003 end
   return { lane = app.worker.index > app.worker.count and "slow" or "quick", sum = sum }
 end
-app.get("/busy", { slow = false }, work)
-app.get("/work", work)
-app.get("/slow", { slow = true }, work)
+app.get("/busy", { slow = false }, function() return work(6000000) end)
+app.get("/work", function() return work(2000000) end)
+app.get("/slow", { slow = true }, function() return work(2000000) end)
 "#;
 
 const JS: &str = r#"
 import { app } from "sampan";
-function work() {
+function work(rounds) {
   let sum = 0;
-  for (let at = 1; at <= 100000; at++) sum = (sum + at * at) % 1000003;
+  for (let at = 1; at <= rounds; at++) sum = (sum + at * at) % 1000003;
   return { lane: app.worker.index > app.worker.count ? "slow" : "quick", sum };
 }
-app.get("/busy", { slow: false }, work);
-app.get("/work", work);
-app.get("/slow", { slow: true }, work);
+app.get("/busy", { slow: false }, () => work(300000));
+app.get("/work", () => work(100000));
+app.get("/slow", { slow: true }, () => work(100000));
 "#;
 
 fn send(client: &mut Client, path: &str, address: &str) {

@@ -147,7 +147,7 @@ impl FollowerState {
     }
 
     /// Reads the frames up to `log`, in the log of `place` or in the one that follows it.
-    fn read_up_to(
+    pub(super) fn read_up_to(
         &mut self,
         place: Place,
         wal: Option<WalFile>,
@@ -199,10 +199,14 @@ impl FollowerState {
             return Ok(ReadOutcome::Refused);
         };
         let outcome = reading::read(wal, &mut from, to, until, &mut |batch| sink.take(batch));
-        self.place = Some(Place {
-            position: from,
-            is_copied: false,
-        });
+        // Where nothing was read, because the log has started over just now, all before it still is in the database.
+        let is_read_on = self.place.is_none_or(|place| place.position != from);
+        if is_read_on {
+            self.place = Some(Place {
+                position: from,
+                is_copied: false,
+            });
+        }
         outcome
     }
 

@@ -1,6 +1,8 @@
 //! All pages of all commits arrive, in order, whatever checkpoints do; and a gap is noticed.
 
 use super::check_file;
+use super::reading::{ReadOutcome, log_path};
+use super::wal::WalFile;
 use crate::config::DatabaseConfig;
 use crate::database::Database;
 use crate::test_folder::TestFolder;
@@ -10,6 +12,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
 
 /// The pages behind a whole copy.
 #[derive(Clone, Default)]
@@ -216,6 +219,30 @@ fn a_checkpoint_of_another_process_is_noticed() {
     scene.copied.0.lock().expect("no panic").lost.clear();
     scene.copy_whole();
     scene.write("INSERT INTO t(x) VALUES (randomblob(9000))");
+    scene.assert_same();
+}
+
+#[test]
+fn a_log_that_starts_over_while_its_header_is_read_is_not_lost() {
+    let scene = LogScene::new(1);
+    scene.copy_whole();
+    scene.write("INSERT INTO t(x) VALUES (randomblob(9000))");
+    let follower = &scene.database.follower;
+    let place = || follower.with(|state| Ok(state.place)).expect("a place");
+    wait::until("a checkpoint", || {
+        place().is_some_and(|place| place.is_copied)
+    });
+    // Nothing else reads meanwhile.
+    let outcome = follower.with(|state| {
+        let place = state.place.expect("a place");
+        let before = WalFile::open(&log_path(&scene.database.config.path)).expect("a log");
+        // More frames than the log before had.
+        scene.write("INSERT INTO t(x) VALUES (randomblob(90000))");
+        let outcome = state.read_up_to(place, before, place.position.frame + 1, SystemTime::now());
+        assert_eq!(state.place, Some(place));
+        outcome.map_err(|error| error.to_string())
+    });
+    assert_eq!(outcome, Ok(ReadOutcome::Changed));
     scene.assert_same();
 }
 

@@ -2,34 +2,19 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::future::LocalFuture;
-use crate::run::limits::ScriptLimits;
 use crate::tables::args::Args;
+use crate::tables::kept_bytes::{KeptBytes, NoRoom};
 use crate::tables::module::Context;
 use crate::value::Value;
-use std::cell::Cell;
-use std::rc::Rc;
 
 /// Fewer bytes do not count: the 10,000 waits that a request may have then take 10 MB.
 const COUNTED_BYTES_MIN: usize = 1_024;
 
-/// The bytes of the arguments of all waits of an isolate.
-#[derive(Default)]
-struct WaitingBytes(Cell<usize>);
-
-/// The part of one wait in them, for as long as this is there.
-struct WaitingPart {
-    all: Rc<WaitingBytes>,
-    bytes: usize,
-}
-
-impl Drop for WaitingPart {
-    fn drop(&mut self) {
-        self.all.0.set(self.all.0.get() - self.bytes);
-    }
-}
+/// The kind of bytes that the arguments of waits are.
+struct Waiting;
 
 /// The arguments of a row that may wait, as they count.
-pub struct HeldArgs(Option<WaitingPart>);
+pub struct HeldArgs(Option<KeptBytes<Waiting>>);
 
 impl Args {
     /// Counts the arguments of a row that may wait. Those of all waits of an isolate take at most as many bytes as the
@@ -39,30 +24,17 @@ impl Args {
     /// There is no room for them beside those of other waits.
     pub fn hold(&self, context: &Context) -> Result<HeldArgs, Error> {
         let bytes: usize = self.values.iter().map(Value::size_bytes).sum();
-        match bytes {
-            ..COUNTED_BYTES_MIN => Ok(HeldArgs(None)),
-            _ => WaitingPart::new(context, bytes).map(|part| HeldArgs(Some(part))),
+        if bytes < COUNTED_BYTES_MIN {
+            return Ok(HeldArgs(None));
         }
-    }
-}
-
-impl WaitingPart {
-    fn new(context: &Context, bytes: usize) -> Result<Self, Error> {
-        let all = context.get::<WaitingBytes>().unwrap_or_else(|| {
-            context.put(WaitingBytes::default());
-            context.get().unwrap_or_default()
-        });
-        let limits = context.get::<ScriptLimits>().unwrap_or_default();
-        let (before, max) = (all.0.get(), limits.memory_bytes_max);
-        if before > 0 && before.saturating_add(bytes) > max {
+        let kept = KeptBytes::of(context, bytes).map_err(|NoRoom { bytes_max }| {
             let text = format!(
-                "the arguments of what is waited for need more than memory_bytes_max ({max} bytes): wait for some of \
-                 it before the next"
+                "the arguments of what is waited for need more than memory_bytes_max ({bytes_max} bytes): wait for \
+                 some of it before the next"
             );
-            return Err(Error::new(ErrorKind::Memory, text));
-        }
-        all.0.set(before + bytes);
-        Ok(Self { all, bytes })
+            Error::new(ErrorKind::Memory, text)
+        })?;
+        Ok(HeldArgs(Some(kept)))
     }
 }
 
@@ -86,6 +58,7 @@ impl HeldArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::limits::ScriptLimits;
     use std::future::{pending, ready};
     use std::task::{Context as TaskContext, Waker};
 

@@ -5,6 +5,7 @@ mod elsewhere;
 pub mod ends;
 mod held_args;
 pub mod javascript;
+mod kept_bytes;
 mod macros;
 pub mod module;
 pub mod names;
@@ -15,3 +16,4 @@ pub mod words;
 
 pub use args::{Args, Prompt};
 pub use held_args::HeldArgs;
+pub use kept_bytes::{KeptBytes, NoRoom};
