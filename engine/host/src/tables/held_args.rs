@@ -11,10 +11,10 @@ use crate::value::Value;
 const COUNTED_BYTES_MIN: usize = 1_024;
 
 /// The kind of bytes that the arguments of waits are.
-struct Waiting;
+struct WaitingArgs;
 
 /// The arguments of a row that may wait, as they count.
-pub struct HeldArgs(Option<KeptBytes<Waiting>>);
+pub struct HeldArgs(Option<KeptBytes<WaitingArgs>>);
 
 impl Args {
     /// Counts the arguments of a row that may wait. Those of all waits of an isolate take at most as many bytes as the

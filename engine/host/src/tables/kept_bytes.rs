@@ -20,7 +20,7 @@ pub struct KeptBytes<K: 'static> {
     all_bytes_max: usize,
 }
 
-/// There is no room for a part beside the others of its kind.
+/// The error of a part that has no room beside the others of its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoRoom {
     /// The most bytes that all parts of the kind may have.
