@@ -16,7 +16,7 @@ pub use accept::{
 };
 pub use body::{BodySource, already_read, not_here};
 pub use hooks::{AnswerHook, AnswerHooks, HeldToEnd, HookStep};
-pub use keeping::{AnswerKeeper, AnswerPlans, AnswerRecorder, KeptHead};
+pub use keeping::{AnswerKeeper, AnswerPlans, AnswerRecorder, KeptHead, RecordedWithWrites};
 pub use network::Network;
 pub use origins::is_own_origin;
 

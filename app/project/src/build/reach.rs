@@ -38,8 +38,15 @@ pub(super) struct Reached {
 /// Finds the files that the started file reaches.
 ///
 /// # Errors
-/// An import that the project cannot load without finds nothing, or a file is no JavaScript: the line, and why.
+/// There is no such file in the project. Or an import that the project cannot load without finds nothing, or a file is
+/// no JavaScript: the line, and why.
 pub(super) fn reached(project: &Project) -> Result<Reached, String> {
+    let entry = project.entry();
+    if project.sources().read(entry).is_none() {
+        return Err(format!(
+            "there is no file {entry} in the project; a link out of it is none"
+        ));
+    }
     match project.language() {
         Some(Language::Js) => reached_js(project),
         _ => Ok(Reached {

@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 
 /// Applies the migrations to an empty database in the folder `scratch` and loads the scripts; `on_start` does not run.
 /// Returns a warning where the project does not load, but may on the machine that serves it: a variable of the
-/// environment is missing here, its database lies on a server, or the fault is at no place of the project's files. `db`
-/// is the database that the project will have.
+/// environment is missing here, its database lies on a server, or the fault is that of no script. `db` is the database
+/// that the project will have.
 ///
 /// # Errors
-/// A migration that cannot be applied, or the fault of a script, with its place.
+/// A migration that cannot be applied, or the fault of a script.
 pub(crate) fn try_out(
     project: &Project,
     db: Option<PathBuf>,
@@ -37,8 +37,7 @@ pub(crate) fn try_out(
     let is_on_server = config.database.config.is_postgres();
     config.database.migrate = match migrate_empty(&config, scratch) {
         Ok(is_migrated) => is_migrated,
-        Err(fault) if is_of_migration(&fault) => return Err(format!("{fault}{NOT_SQLITE}")),
-        Err(fault) => return Ok(Some(not_loaded(&fault, "here"))),
+        Err(fault) => return Err(format!("{fault}{NOT_SQLITE}")),
     };
     let missed = MissedVariables::default();
     config.program.trial = Some(missed.clone());
@@ -50,15 +49,15 @@ pub(crate) fn try_out(
         let here = format!("without the variables {}", missed.join(", "));
         return Ok(Some(not_loaded(&fault, &here)));
     }
-    match Finding::error(&fault).file {
+    match is_of_script(&fault, project.entry()) {
         // It may have wanted its tables.
-        Some(_) if is_on_server => {
+        true if is_on_server => {
             let here = "with a file of SQLite in place of its server";
             Ok(Some(not_loaded(&fault, here)))
         }
+        true => Err(format!("{fault}{NOT_HERE}")),
         // A setting may have another value elsewhere.
-        Some(file) if !file.ends_with(".toml") => Err(format!("{fault}{NOT_HERE}")),
-        _ => Ok(Some(not_loaded(&fault, "here"))),
+        false => Ok(Some(not_loaded(&fault, "here"))),
     }
 }
 
@@ -70,10 +69,12 @@ const NOT_SQLITE: &str = "\n  It was tried on an empty file of SQLite. If the pr
 const NOT_HERE: &str = "\n  The program was loaded with an empty database and an empty storage folder. If it needs \
      what only its machine has, add --no-load.";
 
-/// Reports whether a fault is at a place of a migration, and not one of this machine.
-fn is_of_migration(fault: &str) -> bool {
+/// Reports whether a fault is at a place of a script, or one of loading the script `entry` that has no line.
+fn is_of_script(fault: &str, entry: &str) -> bool {
+    let rest = fault.strip_prefix(entry);
+    let is_of_entry = rest.is_some_and(|rest| rest.starts_with(':'));
     let file = Finding::error(fault).file;
-    file.is_some_and(|file| file.ends_with(".sql"))
+    is_of_entry || file.is_some_and(|file| !file.ends_with(".toml"))
 }
 
 fn not_loaded(fault: &str, here: &str) -> String {

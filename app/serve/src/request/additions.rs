@@ -4,7 +4,8 @@
 use crate::answer::errors::refused;
 use sampan_host::answer::{BYTES, TEXT};
 use sampan_host::request::{
-    AnswerKeeper, AnswerPlans, AnswerRecorder, HeldToEnd, WholeAnswer, is_answered,
+    AnswerKeeper, AnswerPlans, AnswerRecorder, HeldToEnd, RecordedWithWrites, WholeAnswer,
+    is_answered,
 };
 use sampan_host::{Error, Store};
 use sampan_http::{Body, Response};
@@ -284,6 +285,7 @@ impl AnswerPlans for Additions {
         let around = self.counts();
         let recorder = RefCell::new(Some(recorder));
         self.store.put(RecordedBy { recorder, around });
+        self.store.put(RecordedWithWrites);
     }
 
     fn replay(&self, answer: Arc<WholeAnswer>) {

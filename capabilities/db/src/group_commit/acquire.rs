@@ -16,8 +16,9 @@ use std::time::{Duration, Instant};
 
 /// The longest that the first write of a route waits in place, in milliseconds.
 const IN_PLACE_MILLIS_MAX: u64 = 1_000;
-/// The first pause before the lock is asked for again, and the longest, in milliseconds.
-pub(crate) const RETRY_MILLIS: (u64, u64) = (1, 20);
+/// The first pause before the lock is asked for again, and the longest, in milliseconds. A busy process leaves the lock
+/// free for moments only: longer pauses would hardly ever meet one.
+pub(crate) const RETRY_MILLIS: (u64, u64) = (1, 4);
 
 impl Db {
     /// Reports whether a handler of this route may run at once. If not, see [`Db::acquire`].

@@ -11,7 +11,7 @@
 
 use crate::group_commit::worker::{Db, GroupState, WorkerDb, WriteGroup};
 use crate::sqlite::connection::SqliteConnection;
-use crate::sqlite::error::StatementError;
+use crate::sqlite::error::{ErrorCode, StatementError};
 use sampan_host::database::RouteUse;
 use sampan_host::{Error, ErrorKind, Verdict};
 use std::cell::Cell;
@@ -281,6 +281,9 @@ impl WorkerDb {
 
 impl WorkerDb {
     /// Commits the open group before a read that has undone a transaction once.
+    ///
+    /// # Errors
+    /// The commit has failed; or the group must stay open, and the read would undo it.
     pub(super) fn commit_before_lonely(&self, sql: &str) -> Result<(), Error> {
         let is_read = match &*self.group.borrow() {
             GroupState::Open(group) if self.is_lonely(sql) => {
@@ -289,9 +292,20 @@ impl WorkerDb {
             _ => false,
         };
         match is_read {
-            true => self.commit_now(),
+            true if self.may_commit_before() => self.commit_now(),
+            true => Err(ErrorCode::TooLarge.error(
+                ErrorKind::Script,
+                "the statement has undone a transaction, because it took more memory than statement_bytes_max: with an \
+                 Idempotency-Key, run it before the first write",
+            )),
             false => Ok(()),
         }
+    }
+
+    /// Reports whether the group may be committed in the middle of this run. What a run has written that is recorded
+    /// with its answer must not be there without the record.
+    pub(super) fn may_commit_before(&self) -> bool {
+        !self.wrote.get() || !self.is_recorded_with_writes()
     }
 
     /// Reports whether a statement outside of a batch has undone a transaction before.

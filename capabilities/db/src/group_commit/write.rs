@@ -142,12 +142,12 @@ impl WorkerDb {
         work: impl Fn(&SqliteConnection) -> Result<T, StatementError>,
     ) -> Result<T, Error> {
         let is_lonely = self.is_lonely(sql);
-        if is_lonely {
+        if is_lonely && self.may_commit_before() {
             self.commit_now()?;
         }
         self.open_in_place(may_wait)?;
         let result = self.write_one(sql, work)?;
-        if is_lonely {
+        if is_lonely && !self.is_recorded_with_writes() {
             self.commit_now()?;
         }
         Ok(result)

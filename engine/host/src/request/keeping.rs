@@ -61,3 +61,8 @@ pub trait AnswerPlans {
     /// Notes that the answer is made for its client alone.
     fn mark_personal(&self);
 }
+
+/// A mark in the store of a request whose answer is recorded: its writes are not committed before the record of the
+/// answer, unless its handler waits.
+#[derive(Debug)]
+pub struct RecordedWithWrites;

@@ -6,7 +6,7 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::offers::trace::{SpanKind, Trace, operation, without_values};
-use crate::request::RequestView;
+use crate::request::{RecordedWithWrites, RequestView};
 use crate::run::limits::CANCELLED;
 use crate::store::Store;
 use crate::value::Value;
@@ -292,6 +292,12 @@ impl CurrentRun {
         }
         let text = "nothing records what this request does now: it writes nothing any more";
         Err(Error::new(ErrorKind::Unavailable, text).with_code(CANCELLED))
+    }
+
+    /// Reports whether the writes of what the script does now are recorded with its answer, in one commit.
+    pub fn is_recorded_with_writes(&self) -> bool {
+        let owner = self.owner();
+        owner.is_some_and(|owner| owner.store().get::<RecordedWithWrites>().is_some())
     }
 
     /// Reads the clock if there is an observer: the beginning of something that a capability does for the script.

@@ -54,6 +54,12 @@ impl WorkerDb {
         self.meter.get().map_or(Ok(()), CurrentRun::check_write)
     }
 
+    /// Reports whether what the script writes now is recorded with its answer, in one commit.
+    pub(in crate::group_commit) fn is_recorded_with_writes(&self) -> bool {
+        let run = self.meter.get();
+        run.is_some_and(CurrentRun::is_recorded_with_writes)
+    }
+
     /// Reports whether the running request or other run has a transaction, open or waiting for its turn.
     pub(crate) fn has_own_transaction(&self) -> bool {
         self.transactions.has_own(self.current_owner())

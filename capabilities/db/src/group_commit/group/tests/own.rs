@@ -3,6 +3,8 @@
 use super::*;
 use crate::group_commit::transaction::{Transaction, TransactionPlace};
 use sampan_host::database::AppTables;
+use sampan_host::request::RecordedWithWrites;
+use sampan_host::{BackgroundRun, CurrentRun, RunOwner};
 
 const ENDLESS: &str =
     "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n";
@@ -113,5 +115,45 @@ fn reads_of_capabilities_have_not_the_limit_of_scripts() {
         }
         assert_eq!(rig.outbox.settled().await, Verdict::Committed);
         assert_eq!(committed(&database), 1);
+    });
+}
+
+#[test]
+fn writes_that_are_recorded_with_an_answer_are_not_committed_before() {
+    let folder = TestFolder::new();
+    let database = database(&folder, |_| {});
+    on_worker(&database, async |rig| {
+        let run = CurrentRun::default();
+        rig.db.measure(run.clone());
+        let recorded = Rc::new(BackgroundRun::default());
+        let owner = RunOwner::Background(Rc::clone(&recorded));
+        owner.store().put(RecordedWithWrites);
+        run.set_background(Some(recorded));
+        // These have undone a transaction before.
+        let opened = database.opened().unwrap();
+        let (read, write) = ("SELECT count(*) FROM t", "UPDATE t SET name = name || 'x'");
+        opened.lonely.add(read);
+        opened.lonely.add(write);
+        rig.exec("INSERT INTO t (name) VALUES ('neighbour')")
+            .unwrap();
+        rig.answer("neighbour");
+        rig.db.left(None, || false);
+        // The writes of others are safe before such a run has written.
+        rig.count(read);
+        assert_eq!(rig.verdicts(), named(&["neighbour"], Verdict::Committed));
+        rig.exec("INSERT INTO t (name) VALUES ('a')").unwrap();
+        let error = rig.exec(read).unwrap_err();
+        assert!(error.message().contains("Idempotency-Key"), "{error}");
+        rig.exec(write).unwrap();
+        assert_eq!(committed(&database), 1);
+        add(&rig.db, "the record").unwrap();
+        rig.answer("a");
+        assert_eq!(rig.settle().await, named(&["a"], Verdict::Committed));
+        assert_eq!(committed(&database), 3);
+        // Other runs have no record that must not be missing.
+        run.set_background(None);
+        rig.exec("INSERT INTO t (name) VALUES ('b')").unwrap();
+        rig.count(read);
+        assert_eq!(committed(&database), 4);
     });
 }

@@ -3,6 +3,7 @@
 use super::{build, write};
 use crate::commands::command::run;
 use crate::support::Scratch;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 #[test]
@@ -73,4 +74,53 @@ fn a_program_that_needs_its_machine_is_packed_without_a_trial() {
     let warning =
         "warning: the project was not loaded with a file of SQLite in place of its server";
     assert!(said.contains(warning), "{said}");
+}
+
+#[test]
+fn faults_without_a_line_fail_the_build() {
+    let app = ("app.lua", "require('sampan').get('/', 'ok')\n");
+    let sql = "CREATE TABLE u (x INTEGER PRIMARY KEY); CREATE TABLE c (a INTEGER REFERENCES u(x));\n\
+               INSERT INTO c VALUES (1);";
+    for (files, fault) in [
+        (
+            &[("app.js", "throw undefined;\n")][..],
+            "app.js: uncaught undefined",
+        ),
+        (
+            &[("app.lua", "coroutine.yield()\n")],
+            "app.lua: the file yielded",
+        ),
+        (
+            &[app, ("migrations/0001_c.sql", sql)],
+            "FOREIGN KEY constraint failed",
+        ),
+        (&[app, ("migrations/0001_e.sql", "")], "0001_e.sql"),
+    ] {
+        let scratch = Scratch::new(&[]);
+        files
+            .iter()
+            .for_each(|(path, content)| write(&scratch.path().join("p"), path, content));
+        let (status, _, errors) = run(&["build", &scratch.file("p"), "-o", &scratch.file("one")]);
+        assert_eq!(status, 1, "{errors}");
+        assert!(
+            errors.contains(fault) && errors.contains("--no-load"),
+            "{errors}"
+        );
+        assert!(!scratch.path().join("one").exists(), "{errors}");
+    }
+}
+
+#[test]
+fn a_program_that_is_a_link_out_of_its_project_is_not_packed() {
+    for entry in ["app.lua", "app.js"] {
+        let scratch = Scratch::new(&[]);
+        write(scratch.path(), entry, "");
+        write(&scratch.path().join("p"), "readme.txt", "");
+        let link = scratch.path().join("p").join(entry);
+        symlink(Path::new("..").join(entry), link).expect("a link");
+        let (status, _, errors) = run(&["build", &scratch.file("p"), "-o", &scratch.file("one")]);
+        assert_eq!(status, 1, "{errors}");
+        let fault = format!("there is no file {entry} in the project");
+        assert!(errors.contains(&fault), "{errors}");
+    }
 }
