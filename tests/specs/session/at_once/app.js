@@ -3,27 +3,27 @@ import { app, db, session, time } from "sampan";
 app.get("/begin", (req) => { req.session.a = 0; req.session.b = 0; });
 app.get("/slow/:key/:value", async (req) => {
   const before = req.session.a;
-  await time.sleep(0.3);
+  await time.sleep(0.6);
   req.session[req.params.key] = req.params.value;
   return { before };
 });
 app.get("/flash/:text", async (req) => {
   req.flash("notice", req.params.text);
-  await time.sleep(0.3);
+  await time.sleep(0.6);
 });
 app.get("/take", async (req) => {
   const messages = req.flashes();
-  await time.sleep(0.3);
+  await time.sleep(0.6);
   return messages;
 });
 app.get("/slow_login", async (req) => {
   req.session.regenerate();
-  await time.sleep(0.3);
+  await time.sleep(0.6);
   req.session.user = "ann";
 });
 app.get("/login_beside/:name", async (req) => {
   const before = req.session.cart;
-  await time.sleep(0.3);
+  await time.sleep(0.6);
   req.session.regenerate();
   req.session.user = req.params.name;
   return { before };
@@ -35,7 +35,7 @@ app.get("/renew", (req) => req.session.regenerate());
 app.get("/enter/:user", (req) => { req.session.user = req.params.user; });
 app.get("/slow_renew", async (req) => {
   const before = req.session.user;
-  await time.sleep(0.3);
+  await time.sleep(0.6);
   req.session.regenerate();
   return { before };
 });
@@ -47,7 +47,7 @@ app.get("/end_others/:user/renew", async (req) => {
   return { ended };
 });
 app.get("/slow_logout", async ({ session }) => {
-  await time.sleep(0.3);
+  await time.sleep(0.6);
   session.clear();
 });
 app.get("/all", (req) => ({ ...req.session }));

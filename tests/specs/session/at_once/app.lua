@@ -4,27 +4,27 @@ local db, time = app.db, app.time
 app.get("/begin", function(req) req.session.a = 0 req.session.b = 0 end)
 app.get("/slow/:key/:value", function(req)
   local before = req.session.a
-  time.sleep(0.3)
+  time.sleep(0.6)
   req.session[req.params.key] = req.params.value
   return { before = before }
 end)
 app.get("/flash/:text", function(req)
   req:flash("notice", req.params.text)
-  time.sleep(0.3)
+  time.sleep(0.6)
 end)
 app.get("/take", function(req)
   local messages = req:flashes()
-  time.sleep(0.3)
+  time.sleep(0.6)
   return messages
 end)
 app.get("/slow_login", function(req)
   req.session:regenerate()
-  time.sleep(0.3)
+  time.sleep(0.6)
   req.session.user = "ann"
 end)
 app.get("/login_beside/:name", function(req)
   local before = req.session.cart
-  time.sleep(0.3)
+  time.sleep(0.6)
   req.session:regenerate()
   req.session.user = req.params.name
   return { before = before }
@@ -38,7 +38,7 @@ app.get("/renew", function(req) req.session:regenerate() end)
 app.get("/enter/:user", function(req) req.session.user = req.params.user end)
 app.get("/slow_renew", function(req)
   local before = req.session.user
-  time.sleep(0.3)
+  time.sleep(0.6)
   req.session:regenerate()
   return { before = before }
 end)
@@ -53,7 +53,7 @@ app.get("/end_others/:user/renew", function(req)
 end)
 app.get("/slow_logout", function(req)
   local session = req.session
-  time.sleep(0.3)
+  time.sleep(0.6)
   session:clear()
 end)
 app.get("/all", function(req)
