@@ -38,13 +38,13 @@ pub(super) struct Reached {
 /// Finds the files that the started file reaches.
 ///
 /// # Errors
-/// There is no such file in the project. Or an import that the project cannot load without finds nothing, or a file is
-/// no JavaScript: the line, and why.
+/// The project does not have the started file; an import that it cannot load without finds nothing, or a file is no
+/// JavaScript: the line, and why.
 pub(super) fn reached(project: &Project) -> Result<Reached, String> {
     let entry = project.entry();
     if project.sources().read(entry).is_none() {
         return Err(format!(
-            "there is no file {entry} in the project; a link out of it is none"
+            "there is no file {entry} in the project: a link to a file outside of it is not followed"
         ));
     }
     match project.language() {
