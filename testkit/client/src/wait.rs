@@ -4,6 +4,7 @@
 
 use std::fmt::Display;
 use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,16 @@ pub const EVENT_TIME_MAX: Duration = Duration::from_secs(60);
 const LOOK_PAUSE: Duration = Duration::from_millis(2);
 /// The looks in a row that must give one value until it counts as settled.
 const LOOKS_SETTLED: u32 = 50;
+
+/// Sets a flag when it goes. Threads that run until the flag is set end where a test fails, too, and keep no scope
+/// waiting for ever.
+pub struct SetAtEnd<'a>(pub &'a AtomicBool);
+
+impl Drop for SetAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
 
 /// Waits until `is_so` holds.
 ///

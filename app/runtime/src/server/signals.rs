@@ -110,6 +110,12 @@ fn serve(
         logger.text(Level::Warn, warning.as_str());
     }
     let life = Life::begin_with(hangup)?;
+    // Before the line of the log that says that it listens: its reader may ask at once. Requests wait for the start.
+    let control = control::Control {
+        reloads: life.requests.clone(),
+        upgrades: Some(life.upgrade_requests.clone()),
+    };
+    let answers = control::listen(&root, control, &logger);
     let events = Arc::clone(&life.events);
     let running = match Server::start_on(listeners, config, &life.stopper, events) {
         Err(_) if life.stopper.is_stopped() => {
@@ -135,11 +141,6 @@ fn serve(
     let database = running.database();
     let look = move || database.look();
     let upgrading = upgrades.serve(program, look, move || sockets.duplicate(), leave, around)?;
-    let control = control::Control {
-        reloads: life.requests.clone(),
-        upgrades: Some(life.upgrade_requests.clone()),
-    };
-    let answers = control::listen(&root, control, &logger);
     let health = running.health();
     systemd::keep_alive(move |time| health.is_alive(time))?;
     systemd::ready(&format!("listening on {}", running.names()), &logger);

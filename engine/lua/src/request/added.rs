@@ -3,8 +3,9 @@
 
 use crate::request::object;
 use crate::values::value;
-use crate::vm::bind::results::{give_result, make_room};
+use crate::vm::bind::results::give_result;
 use crate::vm::isolate::current;
+use crate::vm::isolate::room::need_room;
 use crate::vm::raise::raise_result;
 use crate::vm::state::{State, guard, text_at};
 use mlua_sys::lua51::*;
@@ -46,7 +47,7 @@ pub(crate) fn is_kept(modules: &'static [&'static Module], index: usize) -> bool
 pub(crate) unsafe extern "C-unwind" fn assign(state: State) -> c_int {
     // SAFETY: `guard` ends with all that has a destructor, and the error is moved into the isolate before it is raised.
     unsafe {
-        make_room(state);
+        need_room(state, value::STACK_SLOTS);
         lua_settop(state, 3);
         let assigned = guard(|| {
             let name = String::from_utf8_lossy(text_at(state, 2));
@@ -70,7 +71,7 @@ pub(crate) unsafe extern "C-unwind" fn assign(state: State) -> c_int {
 pub(crate) unsafe fn push_field(state: State, index: usize) {
     // SAFETY: the body runs within `guard`, and `give_result` moves what it gives into the isolate before it may raise.
     unsafe {
-        make_room(state);
+        need_room(state, value::STACK_SLOTS);
         let result = guard(|| {
             let field = fields(current().modules).nth(index);
             let Some(FunctionKind::Sync(body)) = field.map(|field| field.kind) else {

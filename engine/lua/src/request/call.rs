@@ -8,6 +8,7 @@ use crate::request::stream;
 use crate::values::value;
 use crate::vm::bind::results;
 use crate::vm::error::{UncaughtError, from_top};
+use crate::vm::isolate::room::{make_room, need_room, raise_full};
 use crate::vm::isolate::{Core, Thread, Wait};
 use crate::vm::raise;
 use crate::vm::state::{State, data, push_ref, push_text};
@@ -209,8 +210,9 @@ pub(crate) unsafe fn run_given(state: State, begin: &mut FunctionBegin<'_>) {
         let core = begin.entry.core;
         let thread = core.take_thread();
         let count = begin.args.len() as c_int;
-        if lua_checkstack(state, count + 12) == 0 || lua_checkstack(thread.state, count + 4) == 0 {
-            luaL_error(state, c"stack overflow".as_ptr());
+        need_room(state, count + 12);
+        if let Err(full) = make_room(thread.state, count + 4) {
+            raise_full(state, full);
         }
         push_ref(state, begin.reference);
         for arg in begin.args {
@@ -252,9 +254,7 @@ pub(crate) unsafe fn push_call(
     unsafe {
         let core = begin.entry.core;
         let bottom = lua_gettop(state);
-        if lua_checkstack(state, 12 + begin.middleware.len() as c_int) == 0 {
-            luaL_error(state, c"too many middleware functions".as_ptr());
-        }
+        need_room(state, 12 + begin.middleware.len() as c_int);
         let mut are_there = true;
         match begin.handler {
             Some(handler) if begin.middleware.is_empty() => {
@@ -303,8 +303,8 @@ pub(crate) unsafe fn run_call(
 ) {
     // SAFETY: under protection; the caller has pushed so many values. Nothing on this frame has a destructor.
     unsafe {
-        if lua_checkstack(thread.state, count + 4) == 0 {
-            luaL_error(state, c"too many middleware functions".as_ptr());
+        if let Err(full) = make_room(thread.state, count + 4) {
+            raise_full(state, full);
         }
         lua_xmove(state, thread.state, count);
         advance(state, entry, thread, count - 1);

@@ -7,8 +7,8 @@ use crate::request::added;
 use crate::request::object::view_at;
 use crate::values::{objects, value};
 use crate::vm::bind::callback::LuaFunction;
-use crate::vm::bind::results::make_room;
 use crate::vm::isolate::current;
+use crate::vm::isolate::room::need_room;
 use crate::vm::raise::raise_result;
 use crate::vm::state::{State, guard, push_ref, push_text};
 use mlua_sys::lua51::*;
@@ -61,7 +61,7 @@ unsafe fn asking_at(state: State) -> Result<Rc<dyn AskingGuard>, Error> {
 pub(crate) unsafe extern "C-unwind" fn ask(state: State) -> c_int {
     // SAFETY: two stages; the arguments are moved into the isolate before anything can raise.
     unsafe {
-        make_room(state);
+        need_room(state, value::STACK_SLOTS);
         lua_settop(state, 2);
         let asked = guard(|| asking_at(state)?.ask(&*view_at(state, 2)?).map(Value::List));
         let cell = current().result.get();
@@ -85,7 +85,7 @@ pub(crate) unsafe extern "C-unwind" fn ask(state: State) -> c_int {
 pub(crate) unsafe extern "C-unwind" fn decide(state: State) -> c_int {
     // SAFETY: `guard` ends with all that has a destructor, and the error is moved into the isolate before it is raised.
     unsafe {
-        make_room(state);
+        need_room(state, value::STACK_SLOTS);
         lua_settop(state, 3);
         let decided = guard(|| {
             let returned = value::read(state, 3)?;

@@ -2,6 +2,7 @@
 
 use crate::values::integers::push_i64;
 use crate::vm::isolate::current;
+use crate::vm::isolate::room::need_room;
 use crate::vm::state::{State, push_ref, push_text};
 use mlua_sys::lua51::*;
 use sampan_host::json::{Tape, Token};
@@ -28,7 +29,7 @@ unsafe fn push_token(state: State, tape: &Tape, tokens: &[Token], source: &[u8],
             Token::Float(value) => lua_pushnumber(state, *value),
             Token::Text(_) | Token::Unescaped(_) => push_text(state, tape.text(token, source)),
             Token::Array(count) => {
-                room(state);
+                need_room(state, 8);
                 lua_createtable(state, *count as c_int, 0);
                 for index in 1..=i64::from(*count) {
                     push_token(state, tape, tokens, source, at);
@@ -41,7 +42,7 @@ unsafe fn push_token(state: State, tape: &Tape, tokens: &[Token], source: &[u8],
                 *at += 1;
             }
             Token::Object(count) => {
-                room(state);
+                need_room(state, 8);
                 lua_createtable(state, 0, *count as c_int);
                 for _ in 0..*count {
                     push_token(state, tape, tokens, source, at);
@@ -51,15 +52,6 @@ unsafe fn push_token(state: State, tape: &Tape, tokens: &[Token], source: &[u8],
                 *at += 1;
             }
             Token::End => lua_pushnil(state),
-        }
-    }
-}
-
-unsafe fn room(state: State) {
-    // SAFETY: the caller runs under protection, and nothing on this frame has a destructor that an error would skip.
-    unsafe {
-        if lua_checkstack(state, 8) == 0 {
-            luaL_error(state, c"stack overflow".as_ptr());
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::values::integers::push_i64;
 use crate::values::layout::{FixedValues, StackSlot, Table};
 use crate::values::row_shapes::{RowColumn, RowShape};
 use crate::vm::isolate::current;
+use crate::vm::isolate::room::need_room;
 use crate::vm::state::{State, push_mark, push_ref, push_text, text_at};
 use mlua_sys::lua51::*;
 use sampan_host::Rows;
@@ -61,9 +62,7 @@ unsafe fn prepare(state: State, rows: &Rows) -> bool {
     // SAFETY: the caller runs under protection; `columns` is borrowed, so an error skips no destructor.
     unsafe {
         let columns = rows.columns();
-        if lua_checkstack(state, columns.len() as c_int + 16) == 0 {
-            luaL_error(state, c"stack overflow".as_ptr());
-        }
+        need_room(state, columns.len() as c_int + 16);
         let shapes = current().shapes.get();
         if (*shapes).of_columns(columns).is_none() {
             learn(state, columns);

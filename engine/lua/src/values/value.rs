@@ -6,6 +6,7 @@ use crate::values::layout::{SlotValue, Table};
 use crate::values::objects;
 use crate::values::rows;
 use crate::vm::isolate::current;
+use crate::vm::isolate::room::need_room;
 use crate::vm::state::{State, push_ref, push_text, text_at};
 use mlua_sys::lua51::*;
 use sampan_host::words::cannot_pass;
@@ -320,9 +321,7 @@ pub(crate) unsafe fn has_meta(state: State, index: c_int, reference: c_int) -> b
 pub(crate) unsafe fn push(state: State, value: &Value) {
     // SAFETY: the caller is under protection; room is made for each level before it is needed.
     unsafe {
-        if lua_checkstack(state, 8) == 0 {
-            luaL_error(state, c"stack overflow".as_ptr());
-        }
+        need_room(state, 8);
         match value {
             Value::Null => lua_pushnil(state),
             Value::Bool(value) => lua_pushboolean(state, c_int::from(*value)),

@@ -10,11 +10,13 @@ pub(crate) mod wait;
 
 use crate::values::objects;
 use crate::values::reader::slots::LuaReader;
+use crate::values::value;
 use crate::vm::bind::arguments::arguments;
 use crate::vm::bind::callback::Functions;
-use crate::vm::bind::results::{OF_REQUESTS, give_result, give_results, make_room, numbered, row};
+use crate::vm::bind::results::{OF_REQUESTS, give_result, give_results, numbered, row};
 use crate::vm::bind::row::{BoundRow, WORDS};
 use crate::vm::bind::wait::{can_wait, cannot_wait, wait_for, yield_to_host};
+use crate::vm::isolate::room::need_room;
 use crate::vm::isolate::{Core, current, samples};
 use crate::vm::state::{State, guard, push_text};
 use mlua_sys::lua51::*;
@@ -200,7 +202,7 @@ pub(crate) unsafe fn called_by<T>(
 unsafe extern "C-unwind" fn call_sync(state: State) -> c_int {
     // SAFETY: the body runs within `called_by`; `give_result` moves what it gives into the isolate before it may raise.
     unsafe {
-        make_room(state);
+        need_room(state, value::STACK_SLOTS);
         let row = row(state);
         let references = callback::anchor(state, &row);
         let result = called_by(state, || {
@@ -228,7 +230,7 @@ unsafe extern "C-unwind" fn call_sync(state: State) -> c_int {
 unsafe extern "C-unwind" fn call_async(state: State) -> c_int {
     // SAFETY: two stages; the future is moved into the isolate before the coroutine yields.
     unsafe {
-        make_room(state);
+        need_room(state, value::STACK_SLOTS);
         let row = row(state);
         let references = callback::anchor(state, &row);
         let begun = called_by(state, || {
@@ -261,7 +263,7 @@ unsafe extern "C-unwind" fn call_async(state: State) -> c_int {
 unsafe extern "C-unwind" fn call_prompt(state: State) -> c_int {
     // SAFETY: two stages; the future is moved into the isolate before the coroutine yields.
     unsafe {
-        make_room(state);
+        need_room(state, value::STACK_SLOTS);
         let core = current();
         let mut waits = false;
         let result = called_by(state, || {

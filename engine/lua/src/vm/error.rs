@@ -6,6 +6,7 @@ pub(crate) mod raised;
 use crate::libraries;
 use crate::values::{shown, value::STACK_SLOTS};
 use crate::vm::isolate::current;
+use crate::vm::isolate::room::{NO_MEMORY, make_room};
 use crate::vm::stack::{place_of, stack_of};
 use crate::vm::state::{State, guard, key, push_ref, push_text, text_at};
 use mlua_sys::lua51::*;
@@ -123,11 +124,11 @@ pub(crate) unsafe fn from_top(main: State, from: State, status: c_int) -> Uncaug
     // SAFETY: only reads of values on the stack; nothing here allocates in Lua, so nothing raises.
     unsafe {
         // Caught and raised again, as a bracket does it, it is a text like any other.
-        if status == LUA_ERRMEM || text_at(from, -1) == b"not enough memory" {
+        if status == LUA_ERRMEM || text_at(from, -1) == NO_MEMORY.to_bytes() {
             return UncaughtError(current().limits.out_of_memory());
         }
-        if lua_checkstack(from, 4) == 0 {
-            return UncaughtError(Error::new(ErrorKind::Script, "stack overflow"));
+        if let Err(full) = make_room(from, 4) {
+            return UncaughtError(full.into());
         }
         let error = match lua_type(from, -1) {
             LUA_TSTRING => {
@@ -234,9 +235,8 @@ fn cut(mut text: String) -> String {
     text
 }
 
-/// Returns the result of `__tostring` of the table on top of `from` gives. It runs on `main`, as a part of the run that
-/// failed, so not where that has been told to
-/// stop or has ended.
+/// Returns the text that `__tostring` of the table on top of `from` gives. It runs on `main`, as a part of the run that
+/// failed, so not where that has been told to stop or has ended.
 unsafe fn own_text(main: State, from: State) -> Option<String> {
     // SAFETY: room is made on `main` first; the script's function runs under a protected call of its own, with nothing
     // on this frame to be dropped.

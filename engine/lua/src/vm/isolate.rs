@@ -2,6 +2,7 @@
 
 pub(crate) mod collections;
 pub(crate) mod enter;
+pub(crate) mod room;
 pub(crate) mod samples;
 
 use crate::coroutines::gathered::Gathered;

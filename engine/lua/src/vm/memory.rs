@@ -26,6 +26,7 @@ const SHARED_WORDS: usize = 64;
 pub(crate) struct Memory {
     used: Cell<usize>,
     max: usize,
+    refusals: Cell<usize>,
     /// The place where LuaJIT has the coroutine that runs; null until that is known.
     running: Cell<*const State>,
 }
@@ -36,6 +37,7 @@ impl Memory {
         Self {
             used: Cell::new(0),
             max,
+            refusals: Cell::new(0),
             running: Cell::new(ptr::null()),
         }
     }
@@ -68,8 +70,14 @@ impl Memory {
         true
     }
 
-    /// Puts the top of the stack right that LuaJIT is about to put its message on: not below the frame that runs.
+    /// Counts a request for memory that is not met, and puts the top of the stack right.
     #[cold]
+    fn refuse(&self) {
+        self.refusals.set(self.refusals.get() + 1);
+        self.raise_top();
+    }
+
+    /// Puts the top of the stack right that LuaJIT is about to put its message on: not below the frame that runs.
     fn raise_top(&self) {
         // SAFETY: LuaJIT has the coroutine that runs there, or null (`find_running`). It is alive, and nothing else
         // uses its words while LuaJIT asks for memory. A top that is not below the base stays; one that is belongs to
@@ -91,6 +99,11 @@ impl Memory {
 
     pub(crate) fn used(&self) -> usize {
         self.used.get()
+    }
+
+    /// The number of requests for memory that were not met.
+    pub(crate) fn refusals(&self) -> usize {
+        self.refusals.get()
     }
 }
 
@@ -145,7 +158,7 @@ pub(super) unsafe extern "C" fn allocate(
         }
         let used = memory.used.get() - old + new;
         if new > old && used > memory.max {
-            memory.raise_top();
+            memory.refuse();
             return ptr::null_mut();
         }
         let fresh = if old == 0 {
@@ -158,7 +171,7 @@ pub(super) unsafe extern "C" fn allocate(
             )
         };
         if fresh.is_null() {
-            memory.raise_top();
+            memory.refuse();
         } else {
             memory.used.set(used);
         }

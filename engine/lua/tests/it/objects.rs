@@ -1,7 +1,7 @@
 //! Native objects: their methods, whose they are, when they go; and brackets that wait.
 
-use crate::support::{End, Rig, get, load};
-use sampan_host::{ErrorKind, Isolate};
+use crate::support::{End, Rig, get, load, load_files};
+use sampan_host::{ErrorKind, Isolate, ScriptLimits};
 
 fn app(handlers: &str) -> Rig {
     load(&format!(
@@ -272,6 +272,42 @@ fn a_bracket_that_waits_is_left_in_order() {
                 .all(|note| note == "enter" || *note == format!("leave {succeeds}"))
         );
         assert!(notes.len() >= 2 && rig.live.0.get() == 0, "{notes:?}");
+    }
+}
+
+/// The stack has to grow to be left in frames of some sizes, and there is no memory for that.
+#[test]
+fn a_bracket_is_left_where_memory_ran_out() {
+    let limits = ScriptLimits {
+        memory_bytes_max: 16 << 20,
+        ..ScriptLimits::default()
+    };
+    for (bracket, left) in [
+        ("app.objects.around", "leave false"),
+        ("app.data.batch", "leave Int(1) false"),
+    ] {
+        for size in [1, 7, 13, 19, 25, 31] {
+            let names: Vec<_> = (0..size).map(|at| format!("a{at}")).collect();
+            let names = names.join(", ");
+            let source = format!(
+                "local app = require 'sampan'
+                 app.get('/', function()
+                   local {names} = 1
+                   {bracket}(function()
+                     local full = {{}}
+                     while true do full = {{ full, ('x'):rep(100) .. tostring(full) }} end
+                   end)
+                 end)
+                 app.get('/log', function() return app.data.log() end)"
+            );
+            let rig = load_files(&source, &[], limits.clone()).expect("the script loads");
+            let error = rig.nth(0, get("/")).expect_err("no memory");
+            assert_eq!(error.kind(), ErrorKind::Memory, "{bracket} {size}: {error}");
+            rig.isolate.collect_garbage();
+            let mut notes = rig.notes.0.borrow().join(", ");
+            notes += &rig.nth(1, get("/log")).expect("the log").text();
+            assert!(notes.contains(left), "{bracket} {size}: {notes}");
+        }
     }
 }
 

@@ -176,6 +176,11 @@ fn serve(mut config: AppConfig, flags: DevFlags, logger: &Logger) -> Result<Serv
         }
         next = resolve();
     };
+    let control = Control {
+        reloads: life.requests.clone(),
+        upgrades: None,
+    };
+    let _ = listen_for_control(&dev.root, control, logger);
     warn_of_promises(&dev);
     let folder = dev.root.display();
     logger.text(Level::Info, format!("watching {folder}; Ctrl-C ends"));
@@ -183,11 +188,6 @@ fn serve(mut config: AppConfig, flags: DevFlags, logger: &Logger) -> Result<Serv
         open(running.address(), flags.https, logger);
     }
     follow(&life, running.reloader(), &dev, &db, resolve, changes)?;
-    let control = Control {
-        reloads: life.requests.clone(),
-        upgrades: None,
-    };
-    let _ = listen_for_control(&dev.root, control, logger);
     Ok(ends(running, &dev, life, logger))
 }
 

@@ -17,7 +17,7 @@ pub(crate) unsafe fn arguments(
     functions: Functions,
 ) -> Result<Args, Error> {
     let this = match row.class {
-        // SAFETY: this C function runs in the state, and its caller has made room (`make_room`).
+        // SAFETY: this C function runs in the state, and its caller has made room (`need_room`).
         Some(class) => Some(unsafe { this(state, row, class) }?),
         None => None,
     };
@@ -27,7 +27,7 @@ pub(crate) unsafe fn arguments(
         let text = format!("{name}: write {name}(...) with a dot, not with a colon");
         return Err(Error::script(text));
     }
-    // SAFETY: this C function runs in the state, and its caller has made room (`make_room`).
+    // SAFETY: this C function runs in the state, and its caller has made room (`need_room`).
     let read = unsafe { read_arguments(state, row) };
     read.map(|args| args.on(this).with_functions(functions))
 }
@@ -58,7 +58,7 @@ unsafe fn has_colon(state: State) -> bool {
 
 /// Reads a value as an argument of [`Type::Message`].
 pub(super) unsafe fn message(state: State, at: c_int) -> Result<Value, Error> {
-    // SAFETY: the argument stays on the stack while it is read, and the caller has made room (`make_room`).
+    // SAFETY: the argument stays on the stack while it is read, and the caller has made room (`need_room`).
     unsafe {
         match lua_type(state, at) {
             LUA_TSTRING => value::read(state, at),
@@ -71,7 +71,7 @@ unsafe fn read_arguments(state: State, row: BoundRow) -> Result<Args, Error> {
     let function = row.function;
     let before = row.before();
     let request = if row.is_of_request() {
-        // SAFETY: `view_at` reads argument 1 raw and raises nothing; the caller has made room (`make_room`).
+        // SAFETY: `view_at` reads argument 1 raw and raises nothing; the caller has made room (`need_room`).
         Some(unsafe { object::view_at(state, 1) }?)
     } else {
         None
@@ -94,7 +94,7 @@ unsafe fn read_arguments(state: State, row: BoundRow) -> Result<Args, Error> {
         if is_function && param.optional && function.kind.is_around_function() {
             break;
         }
-        // SAFETY: the argument stays on the stack while it is read, and the caller has made room (`make_room`).
+        // SAFETY: the argument stays on the stack while it is read, and the caller has made room (`need_room`).
         let value = unsafe {
             match param.ty {
                 Type::Json => json_write::text(state, at),

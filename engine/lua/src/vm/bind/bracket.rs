@@ -3,21 +3,36 @@
 //! In a plain bracket nothing waits, so it belongs to the run at hand. One that waits is two operations around the
 //! function. In a request that is given up, `leave` is called if the function ends in time; else what `enter` gave is
 //! dropped.
+//!
+//! The function may have failed for lack of memory, so a `leave` asks for no more of the stack than LuaJIT gives to
+//! each function in C, unless its token is a table.
 
 use crate::values::value;
 use crate::vm::bind::arguments::{arguments, message};
 use crate::vm::bind::callback::Functions;
 use crate::vm::bind::called_by;
-use crate::vm::bind::results::{give_result, make_room, row};
+use crate::vm::bind::results::{give_result, row};
 use crate::vm::bind::row::{BoundRow, OpenBracket};
 use crate::vm::bind::wait::{can_wait, cannot_wait, wait_for, yield_to_host};
 use crate::vm::isolate::current;
+use crate::vm::isolate::room::{make_room, need_room};
 use crate::vm::state::{State, guard};
 use mlua_sys::lua51::*;
 use sampan_host::ends::{end_bracket, end_fill};
 use sampan_host::module::BracketEnd;
 use sampan_host::{Error, ErrorKind, FunctionKind, Value};
 use std::ffi::c_int;
+
+/// Reads the token, which is argument 1 of a `leave`.
+unsafe fn token(state: State) -> Result<Value, Error> {
+    // SAFETY: this C function runs in the state. Only tables need more of the stack than it has.
+    unsafe {
+        if lua_type(state, 1) == LUA_TTABLE {
+            make_room(state, value::STACK_SLOTS)?;
+        }
+        value::read(state, 1)
+    }
+}
 
 /// Notes that a bracket is open in the running coroutine.
 fn open(row: BoundRow, state: State) {
@@ -30,7 +45,7 @@ fn open(row: BoundRow, state: State) {
 pub(crate) unsafe extern "C-unwind" fn call_enter(state: State) -> c_int {
     // SAFETY: two stages; the future is moved into the isolate before the coroutine yields.
     unsafe {
-        make_room(state);
+        need_room(state, value::STACK_SLOTS);
         let mut waits = false;
         let result = called_by(state, || {
             let row = row(state);
@@ -81,11 +96,10 @@ pub(crate) unsafe extern "C-unwind" fn note_open(state: State) -> c_int {
 pub(crate) unsafe extern "C-unwind" fn call_leave(state: State) -> c_int {
     // SAFETY: the body runs within `called_by`; `give_result` moves what it gives into the isolate before it may raise.
     unsafe {
-        make_room(state);
         let result = called_by(state, || {
             let row = row(state);
             current().brackets.borrow_mut().pop();
-            let token = value::read(state, 1)?;
+            let token = token(state)?;
             let succeeded = lua_toboolean(state, 2) != 0;
             let FunctionKind::Bracket { leave, .. } = row.function.kind else {
                 return Ok(Value::Null);
@@ -106,12 +120,11 @@ pub(crate) unsafe extern "C-unwind" fn call_leave(state: State) -> c_int {
 pub(crate) unsafe extern "C-unwind" fn call_leave_waiting(state: State) -> c_int {
     // SAFETY: two stages; the future is moved into the isolate before the coroutine yields.
     unsafe {
-        make_room(state);
         let mut waits = false;
         let result = called_by(state, || {
             let row = row(state);
             current().brackets.borrow_mut().pop();
-            let token = value::read(state, 1)?;
+            let token = token(state)?;
             let ending = BracketEnd {
                 succeeded: lua_toboolean(state, 2) != 0,
                 may_wait: can_wait(state),
@@ -148,10 +161,9 @@ pub(crate) unsafe extern "C-unwind" fn call_leave_waiting(state: State) -> c_int
 pub(crate) unsafe extern "C-unwind" fn call_leave_later(state: State) -> c_int {
     // SAFETY: two stages; the future is moved into the isolate before the coroutine yields.
     unsafe {
-        make_room(state);
         let begun = called_by(state, || {
             let row = row(state);
-            let token = value::read(state, 1)?;
+            let token = token(state)?;
             let succeeded = lua_toboolean(state, 2) != 0;
             if !can_wait(state) {
                 // The coroutine could wait when it was entered, so the script has resumed it elsewhere.
@@ -165,7 +177,11 @@ pub(crate) unsafe extern "C-unwind" fn call_leave_later(state: State) -> c_int {
                     end_bracket(left, succeeded, current().report.clone())
                 }
                 FunctionKind::Fill { leave, .. } => {
-                    let made = succeeded.then(|| message(state, 3)).transpose();
+                    let made = succeeded.then(|| {
+                        make_room(state, value::STACK_SLOTS)?;
+                        message(state, 3)
+                    });
+                    let made = made.transpose();
                     let made = made.map_err(|error| {
                         let text = format!("{}: the result: {}", row.name(), error.message());
                         Error::new(error.kind(), text)

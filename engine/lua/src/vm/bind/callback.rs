@@ -4,6 +4,7 @@ use crate::coroutines::suspend::FunctionRun;
 use crate::values::value;
 use crate::vm::bind::row::BoundRow;
 use crate::vm::error;
+use crate::vm::isolate::room::need_room;
 use crate::vm::isolate::{Core, current, is_stack_used_up};
 use crate::vm::state::{State, data, guard, push_ref};
 use crate::vm::worlds::{Home, World, Worlds};
@@ -216,9 +217,7 @@ unsafe extern "C-unwind" fn run_nested(state: State) -> c_int {
     // SAFETY: `call` passed a `NestedCall`, which its frame owns; errors unwind to the protected call around this.
     unsafe {
         let call = data::<NestedCall<'_>>(state);
-        if lua_checkstack(state, call.args.len() as c_int + value::STACK_SLOTS) == 0 {
-            luaL_error(state, c"stack overflow".as_ptr());
-        }
+        need_room(state, call.args.len() as c_int + value::STACK_SLOTS);
         push_ref(state, call.reference);
         for arg in call.args {
             value::push(state, arg);

@@ -78,16 +78,6 @@ pub(super) fn numbered(table: usize, row: usize) -> BoundRow {
     }
 }
 
-/// Makes the room that reading arguments needs. May raise.
-pub(crate) unsafe fn make_room(state: State) {
-    // SAFETY: under protection, before anything is alive that would have to be dropped.
-    unsafe {
-        if lua_checkstack(state, value::STACK_SLOTS) == 0 {
-            luaL_error(state, c"stack overflow".as_ptr());
-        }
-    }
-}
-
 /// A new object of a request becomes that of the request that runs.
 fn own(value: Value) -> Result<Value, Error> {
     if let Value::Object(object) = value {

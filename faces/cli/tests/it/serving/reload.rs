@@ -1,8 +1,11 @@
 //! Reloads: SIGHUP and `sampan reload` swap to the project as it is now, and nobody who is served notices.
 
 use crate::support::{Process, Scratch, ends_well};
+use sampan_runtime::server_pids;
 use sampan_testkit::{Client, wait};
 use std::fs;
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -362,6 +365,33 @@ fn rate_limits_count_on() {
     ends_well(process);
 }
 
+/// Its log says that it listens when others are served; by then `sampan reload` must have found it.
+#[test]
+fn a_server_can_be_asked_before_it_has_started() {
+    let answer = |mut caller: TcpStream| caller.write_all(b"HTTP/1.1 204 No Content\r\n\r\n");
+    for file in ["app.lua", "app.js"] {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}/", listener.local_addr().expect("an address"));
+        let hook = match file {
+            "app.lua" => format!("app.on_start(function() app.fetch('{url}') end)\n"),
+            _ => format!("app.onStart(async () => {{ await fetch('{url}'); }});\n"),
+        };
+        let toml = "[fetch]\nallow = ['127.0.0.1']\n";
+        let script = app(file, "one") + &hook;
+        let scratch = Scratch::new(&[(file, &script), ("sampan.toml", toml)]);
+        let root = scratch.path().canonicalize().expect("a folder");
+        let (process, found) = std::thread::scope(|scope| {
+            let starting = scope.spawn(|| start(&scratch, 1));
+            let (caller, _) = listener.accept().expect("a start that waits");
+            let found = server_pids(&root).expect("a list");
+            answer(caller).expect("sent");
+            (starting.join().expect("a server"), found)
+        });
+        assert!(found.contains(&process.id()), "{file}: {found:?}");
+        ends_well(process);
+    }
+}
+
 /// The figure of the issue: no request fails in 100 swaps while 64 connections ask.
 #[test]
 fn a_hundred_swaps_under_load_cost_no_request() {
@@ -387,6 +417,7 @@ fn a_hundred_swaps_under_load_cost_no_request() {
                     }
                 });
             }
+            let _over = wait::SetAtEnd(&is_over);
             for swap in 1..=SWAPS {
                 fs::write(scratch.file(file), app(file, &swap.to_string())).expect("written");
                 let begun = Instant::now();
@@ -394,7 +425,6 @@ fn a_hundred_swaps_under_load_cost_no_request() {
                 took.push(begun.elapsed());
             }
             wait::until("a load", || asked.load(Ordering::Relaxed) > 1000);
-            is_over.store(true, Ordering::Relaxed);
         });
         took.sort();
         let median = took[SWAPS / 2];

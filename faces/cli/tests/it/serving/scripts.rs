@@ -108,13 +108,13 @@ fn no_request_is_lost_while_files_change() {
                 assert_eq!(last, 10);
             });
         }
+        let _over = wait::SetAtEnd(&is_over);
         let mut client = process.client();
         for at in 1..=10 {
             write(&scratch, "word.lua", &word("app.lua", &at.to_string()));
             wait::until("the change", || get(&mut client, "/") == at.to_string());
         }
         wait::until("a load", || asked.load(Ordering::Relaxed) > 100);
-        is_over.store(true, Ordering::Relaxed);
     });
     let log = ends_well(process);
     assert!(!log.contains("ERROR"), "{log}");

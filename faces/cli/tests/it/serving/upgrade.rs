@@ -134,6 +134,7 @@ fn a_new_process_takes_the_place_and_no_request_is_refused() {
                     }
                 });
             }
+            let _over = wait::SetAtEnd(&is_over);
             wait::until("some answers", || answered.load(Ordering::Relaxed) > 50);
             fs::write(scratch.path().join(file), app(file, "two")).expect("a file");
             let new = upgrades(&scratch);
@@ -142,7 +143,6 @@ fn a_new_process_takes_the_place_and_no_request_is_refused() {
             wait::until("more answers", || {
                 answered.load(Ordering::Relaxed) > before + 50
             });
-            is_over.store(true, Ordering::Relaxed);
             new
         });
         assert_ne!(new.0, process.id());
