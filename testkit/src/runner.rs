@@ -374,9 +374,17 @@ impl<'a> CaseRun<'a> {
             }
             let request = &addressed;
             wait::dawdle(Duration::from_millis(request.after_millis));
+            if request.after_background {
+                self.end_background()?;
+            }
             self.one(request)
                 .map_err(|fault| format!("{}:\n    {fault}", request.title()))?;
         }
+        self.end_background()
+    }
+
+    /// Waits for the answers of the requests in the background, and compares them.
+    fn end_background(&mut self) -> Result<(), String> {
         for (request, thread) in std::mem::take(&mut self.background) {
             let result = thread
                 .join()

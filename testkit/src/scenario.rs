@@ -73,6 +73,8 @@ pub struct Request {
     pub abort_after_millis: Option<u64>,
     /// Wait so many milliseconds before it.
     pub after_millis: u64,
+    /// Send it when all requests in the background have been answered.
+    pub after_background: bool,
     /// Send it again and again until the answer is the one that is expected: it shows the end of something else.
     pub eventually: bool,
     /// The answer, all repetitions included, must come before those of the requests in the background.

@@ -39,7 +39,7 @@ async fn echo_capitals(mut socket: Upgraded) {
 fn start(ended: &Arc<AtomicUsize>) -> Server {
     let ended = Arc::clone(ended);
     let limits = Limits {
-        idle_millis_max: 150,
+        idle_millis_max: 500,
         shutdown_millis_max: 300,
         ..Limits::default()
     };

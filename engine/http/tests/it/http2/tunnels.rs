@@ -46,17 +46,20 @@ async fn write_on(mut socket: Upgraded, written: Arc<AtomicUsize>) -> io::Result
     }
 }
 
+/// The time after which a tunnel ends that waits for one.
+const TIME_MILLIS: u64 = 200;
+
 /// Waits for the worker's end, or for a time.
 async fn wait_for_end(socket: Upgraded, is_for_time: bool) -> io::Result<String> {
     let mut socket = pin!(socket);
     let began = socket.now_millis();
     std::future::poll_fn(|cx| {
-        let is_late = is_for_time && socket.now_millis() >= began + 50;
+        let is_late = is_for_time && socket.now_millis() >= began + TIME_MILLIS;
         if socket.is_draining() || is_late {
             return Poll::Ready(());
         }
         if is_for_time {
-            socket.wake_at(began + 50);
+            socket.wake_at(began + TIME_MILLIS);
         }
         // It has the stream polled for nothing else.
         let _ = cx;
@@ -82,11 +85,7 @@ struct Tunnels {
 }
 
 fn start() -> Tunnels {
-    start_with(Limits {
-        idle_millis_max: 150,
-        write_idle_millis_max: 150,
-        ..Limits::default()
-    })
+    start_with(Limits::default())
 }
 
 fn start_with(limits: Limits) -> Tunnels {
@@ -286,11 +285,17 @@ fn a_client_that_does_not_read_stops_its_tunnel_alone() {
 
 #[test]
 fn times_and_the_worker_s_end_reach_a_tunnel() {
-    let tunnels = start();
+    // A connection with tunnels is not idle, although nothing comes or goes.
+    let limits = Limits {
+        idle_millis_max: TIME_MILLIS / 2,
+        write_idle_millis_max: TIME_MILLIS / 2,
+        ..Limits::default()
+    };
+    let tunnels = start_with(limits);
     let mut client = tunnels.client();
-    let (_sending, receiving) = open(&mut client, "/time");
-    assert_eq!(client.wait(read_body(receiving)).unwrap(), b"");
     let (_sending, receiving) = open(&mut client, "/end");
+    let (_sending_too, for_a_time) = open(&mut client, "/time");
+    assert_eq!(client.wait(read_body(for_a_time)).unwrap(), b"");
     tunnels.server.handle.shutdown();
     assert_eq!(client.wait(read_body(receiving)).unwrap(), b"");
     tunnels.wait_for(&client, &["the end", "the end"]);
