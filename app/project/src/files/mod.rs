@@ -3,6 +3,7 @@
 pub mod own_calls;
 mod project;
 mod sources;
+mod words;
 
 pub use project::Project;
 pub use sources::{MIGRATIONS, SHARED, TEMPLATES};

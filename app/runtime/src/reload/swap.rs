@@ -5,6 +5,7 @@ use crate::database;
 use crate::generation::Generation;
 use crate::health;
 use crate::process_state::ProcessState;
+use crate::sandbox;
 use crate::server::shared::ServerShared;
 use crate::worker::order::Order;
 use sampan_host::log::Level;
@@ -109,6 +110,7 @@ impl Reloader {
             need_restart.push("[jobs] workers");
         }
         let files = config.program.script_files.clone();
+        sandbox::check_fetch(&config)?;
         let seen = match &files {
             Some(files) => {
                 let (project, seen) = files.followed.anew(&config.base.project);

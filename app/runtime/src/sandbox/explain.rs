@@ -2,7 +2,7 @@
 
 use super::grants::{self, MissingFolders, wanted};
 use super::ports;
-use super::settings::SandboxSettings;
+use super::settings::{SandboxSettings, ScriptConnections};
 use crate::app_config::AppConfig;
 use sampan_sandbox::{Access, Connections, Grants, Kernel};
 use std::fmt::Write;
@@ -64,7 +64,13 @@ fn text(
         }
     }
     let connections = match &grants.connections {
-        Connections::Any => "to any TCP port".to_owned(),
+        Connections::Any => match settings.connections {
+            ScriptConnections::Auto => {
+                "to any TCP port, because the project may send requests or uses PostgreSQL"
+                    .to_owned()
+            }
+            _ => "to any TCP port".to_owned(),
+        },
         Connections::Ports(ports) => {
             let ports: Vec<_> = ports.iter().map(u16::to_string).collect();
             format!("to these TCP ports only: {}", ports.join(", "))

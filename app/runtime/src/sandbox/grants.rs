@@ -1,6 +1,6 @@
 //! The files and ports that a server keeps, as its configuration says.
 
-use super::settings::SandboxSettings;
+use super::settings::{SandboxSettings, ScriptConnections};
 use super::{ports, system};
 use crate::app_config::AppConfig;
 use crate::upgrade::new_process;
@@ -11,6 +11,9 @@ use sampan_serve::fetch;
 use std::fs::{DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+
+/// The word that each script has that sends requests.
+const FETCH: &str = "fetch";
 
 /// The names of files in the URL of a PostgreSQL database, and in the environment.
 const POSTGRES_FILES: [(&str, &str); 4] = [
@@ -49,18 +52,7 @@ pub(super) fn of(
     missing: MissingFolders,
 ) -> Grants {
     let mut grants = Grants {
-        connections: match &settings.connections {
-            Connections::Any => Connections::Any,
-            Connections::Ports(written) => {
-                let mut all = ports::of_servers(config);
-                all.extend(written);
-                // A server connects to its own ports when it ends: that wakes what accepts there.
-                all.extend(listening);
-                all.sort_unstable();
-                all.dedup();
-                Connections::Ports(all)
-            }
-        },
+        connections: connections(config, settings, listening),
         // systemd may listen for notifications there.
         reaches_abstract_sockets: std::env::var("NOTIFY_SOCKET")
             .is_ok_and(|name| name.starts_with('@')),
@@ -78,6 +70,34 @@ pub(super) fn of(
     }
     system::add(&mut grants);
     grants
+}
+
+/// Returns the connections that the server may begin.
+fn connections(config: &AppConfig, settings: &SandboxSettings, listening: &[u16]) -> Connections {
+    let written = match &settings.connections {
+        ScriptConnections::Any => return Connections::Any,
+        ScriptConnections::Auto if begins_any(config) => return Connections::Any,
+        ScriptConnections::Auto => &[][..],
+        ScriptConnections::Ports(ports) => ports,
+    };
+    let mut all = ports::of_servers(config);
+    all.extend(written);
+    // A server connects to its own ports when it ends: that wakes what accepts there.
+    all.extend(listening);
+    all.sort_unstable();
+    all.dedup();
+    Connections::Ports(all)
+}
+
+/// Reports whether a project may begin connections to ports that its configuration does not name: a script that has the
+/// word `fetch`, scripts that are read when they are asked for, or a database whose server a service file may name.
+pub(super) fn begins_any(config: &AppConfig) -> bool {
+    config.base.scripts.check_time.is_some()
+        || config.database.config.is_postgres()
+        || config
+            .base
+            .project
+            .may_have_word(FETCH, &[Path::new(&config.serving.static_files.folder)])
 }
 
 /// Reports whether a server that was confined as `start` says may write in the folders of another configuration.

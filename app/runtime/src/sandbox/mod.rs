@@ -16,7 +16,14 @@ pub use explain::explain;
 use crate::app_config::AppConfig;
 use grants::MissingFolders;
 use sampan_host::log::Level;
-use sampan_sandbox::Kernel;
+use sampan_sandbox::{Connections, Kernel};
+use settings::ScriptConnections;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// True once this process has given up connections because its scripts began none.
+static HAS_GIVEN_UP_FETCH: AtomicBool = AtomicBool::new(false);
+/// The first version of Landlock that confines connections.
+const LANDLOCK_WITH_PORTS: u32 = 4;
 
 /// Confines this process for ever, if the program and the configuration want that. To be called when the sockets are
 /// open, which listen on these ports, and before there are threads.
@@ -29,6 +36,13 @@ pub(crate) fn confine(config: &AppConfig, listening: &[u16]) -> Result<(), Strin
     };
     let grants = grants::of(config, &settings, listening, MissingFolders::Make);
     let confined = sampan_sandbox::confine(&grants, &Kernel::newest());
+    let is_by_itself = settings.connections == ScriptConnections::Auto;
+    if is_by_itself
+        && grants.connections != Connections::Any
+        && confined.landlock >= LANDLOCK_WITH_PORTS
+    {
+        HAS_GIVEN_UP_FETCH.store(true, Ordering::Relaxed);
+    }
     let logger = &config.program.logger;
     match confined.missing() {
         None => {}
@@ -45,6 +59,21 @@ pub(crate) fn confine(config: &AppConfig, listening: &[u16]) -> Result<(), Strin
 /// Reports whether the process is to be confined.
 pub(crate) fn is_wanted(config: &AppConfig) -> bool {
     matches!(grants::wanted(config), Ok(Some(_)))
+}
+
+/// Checks that this process can run the scripts of a configuration.
+///
+/// # Errors
+/// They send requests, and it has given up connections, because the scripts that it started with sent none.
+pub(crate) fn check_fetch(config: &AppConfig) -> Result<(), String> {
+    if !HAS_GIVEN_UP_FETCH.load(Ordering::Relaxed) || !grants::begins_any(config) {
+        return Ok(());
+    }
+    Err(
+        "a script has the word \"fetch\" now, and this process gave up connections when it started without: restart \
+         the server or run sampan upgrade; [sandbox] connect = \"any\" keeps them"
+            .to_owned(),
+    )
 }
 
 /// Reports whether a process that was confined as `start` says may write in the folders of another configuration.

@@ -2,13 +2,14 @@
 
 use sampan_host::capability::ProjectSettings;
 use sampan_host::settings::{Preset, Section, SettingKey, SettingKind, Settings};
-use sampan_sandbox::Connections;
 use std::path::{Path, PathBuf};
 
 /// The description of ports, for faults.
-const PORTS: &str = "\"any\", or a list of ports such as [\"443\", \"8443\"]";
+const PORTS: &str = "\"auto\", \"any\", or a list of ports such as [\"443\", \"8443\"]";
 /// The word for connections to all ports.
 const ANY_PORT: &str = "any";
+/// The word for connections to all ports where something of the project needs them.
+const AUTO: &str = "auto";
 
 /// `[sandbox]`.
 #[rustfmt::skip]
@@ -22,7 +23,7 @@ pub(crate) static SECTION: Section = Section {
             "files and folders that may be read besides, relative to the project's folder"),
         SettingKey::texts("write", Preset::Empty,
             "folders that may be written besides, relative to the project's folder"),
-        SettingKey::text("connect", Preset::Text(ANY_PORT),
+        SettingKey::text("connect", Preset::Text(AUTO),
             "ports that requests of scripts may go to; those of URLs in the configuration are added")
             .of_kind(SettingKind::TextOrTexts(PORTS)),
     ],
@@ -35,8 +36,18 @@ pub(crate) struct SandboxSettings {
     pub(crate) is_required: bool,
     pub(crate) read: Vec<PathBuf>,
     pub(crate) write: Vec<PathBuf>,
-    /// The connections of scripts.
-    pub(crate) connections: Connections,
+    pub(crate) connections: ScriptConnections,
+}
+
+/// The TCP connections that scripts may begin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ScriptConnections {
+    /// All, where something of the project begins any; else none.
+    Auto,
+    /// To all ports.
+    Any,
+    /// To these ports.
+    Ports(Vec<u16>),
 }
 
 impl SandboxSettings {
@@ -66,14 +77,13 @@ impl SandboxSettings {
                 .collect()
         };
         let words = settings.list("connect");
-        let connections = match words.iter().any(|word| word == ANY_PORT) {
-            true => Connections::Any,
-            false => Connections::Ports(
-                words
-                    .iter()
-                    .map(|word| port(word))
-                    .collect::<Result<_, _>>()?,
-            ),
+        let has = |wanted: &str| words.iter().any(|word| word == wanted);
+        let ports =
+            || -> Result<Vec<u16>, String> { words.iter().map(|word| port(word)).collect() };
+        let connections = match (has(ANY_PORT), has(AUTO)) {
+            (true, _) => ScriptConnections::Any,
+            (false, true) if words.len() == 1 => ScriptConnections::Auto,
+            (false, _) => ScriptConnections::Ports(ports()?),
         };
         Ok(Self {
             is_enabled,
@@ -116,7 +126,7 @@ mod tests {
     fn paths_are_those_of_the_project_and_ports_are_numbers() {
         let preset = read(Vec::new()).expect("the presets");
         assert!(preset.is_enabled && !preset.is_required);
-        assert_eq!(preset.connections, Connections::Any);
+        assert_eq!(preset.connections, ScriptConnections::Auto);
         let set = vec![
             ("read", list(&["fonts", "/usr/share/fonts"])),
             ("connect", list(&["443", "8443"])),
@@ -126,9 +136,9 @@ mod tests {
             set.read,
             [PathBuf::from("/app/fonts"), "/usr/share/fonts".into()]
         );
-        assert_eq!(set.connections, Connections::Ports(vec![443, 8443]));
+        assert_eq!(set.connections, ScriptConnections::Ports(vec![443, 8443]));
         let none = read(vec![("connect", list(&[]))]).expect("right");
-        assert_eq!(none.connections, Connections::Ports(Vec::new()));
+        assert_eq!(none.connections, ScriptConnections::Ports(Vec::new()));
     }
 
     #[test]

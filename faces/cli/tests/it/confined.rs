@@ -6,7 +6,8 @@ use crate::support::{Process, Scratch};
 use sampan_client::certificates::Identity;
 use sampan_testkit::{Client, wait};
 use std::fs;
-use std::net::SocketAddr;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::Command;
 
@@ -223,7 +224,7 @@ fn the_sandbox_is_explained_in_words() {
             "{}  (files that the project shares)",
             scene.scratch.file("shared")
         ),
-        "to any TCP port",
+        "these TCP ports only: 53.",
         "This kernel can",
     ] {
         assert!(told.contains(part), "{part} is missing:\n{told}");
@@ -243,6 +244,9 @@ fn the_sandbox_is_explained_in_words() {
         told.contains("these TCP ports only: 53, 443, 466"),
         "{told}"
     );
+    let any = ["--set", "sandbox.connect=any"];
+    let (_, told, _) = output(&[&[project.as_str(), "--explain-sandbox"], &any[..]].concat());
+    assert!(told.contains("to any TCP port."), "{told}");
     let off = ["--set", "sandbox.enabled=false"];
     let (_, told, _) = output(&[&[project.as_str(), "--explain-sandbox"], &off[..]].concat());
     assert!(told.starts_with("The sandbox is off"), "{told}");
@@ -385,6 +389,72 @@ fn a_server_that_connects_to_little_else_is_upgraded_and_ends_as_always() {
     assert_eq!(get(address, "/version"), "one");
     new.ends_well();
     assert!(Client::connect(address).is_err(), "someone still listens");
+}
+
+/// Answers each request until the test program ends. Returns the URL.
+fn answering() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/", listener.local_addr().expect("an address"));
+    std::thread::spawn(move || {
+        for mut caller in listener.incoming().flatten() {
+            let _ = caller.read(&mut [0; 1024]);
+            let _ = caller.write_all(
+                b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\nconnection: close\r\n\r\nhere",
+            );
+        }
+    });
+    url
+}
+
+#[test]
+fn a_project_without_fetch_gives_up_connections_until_an_upgrade_brings_it() {
+    let url = answering();
+    for (file, hidden, named) in [
+        (
+            "app.lua",
+            "local app = require 'sampan'\napp.get('/', function()\n  local done, got = pcall(app['fet' .. 'ch'], 'URL')\n  \
+             return done and got.body or tostring(got)\nend)\n",
+            "local app = require 'sampan'\napp.get('/', function() return app.fetch('URL').body end)\n",
+        ),
+        (
+            "app.js",
+            "import { app } from 'sampan';\napp.get('/', async () => {\n  try { return await (await \
+             globalThis['fet' + 'ch']('URL')).text(); } catch (error) { return String(error); }\n});\n",
+            "import { app } from 'sampan';\napp.get('/', async () => (await fetch('URL')).text());\n",
+        ),
+    ] {
+        let toml = "[fetch]\nallow = ['127.0.0.1']\n";
+        let scratch = Scratch::new(&[(file, &hidden.replace("URL", &url)), ("sampan.toml", toml)]);
+        let folder = scratch.path().display().to_string();
+        let (_, told, _) = output(&[&folder, "--explain-sandbox"]);
+        if told.contains("This kernel cannot do all of it") {
+            println!("SKIPPED: this kernel cannot confine all");
+            return;
+        }
+        assert!(told.contains("these TCP ports only: 53"), "{told}");
+        let mut command = Command::new(SAMPAN);
+        let command = command.args(["run", &folder, "--listen", "127.0.0.1:0"]);
+        let mut process = Process::start(command);
+        let address = process.address;
+        let refused = get(address, "/");
+        assert!(refused.contains("[sandbox] connect"), "{file}: {refused}");
+        fs::write(scratch.file(file), named.replace("URL", &url)).expect("a file");
+        let reload = Command::new(SAMPAN).args(["reload", &folder]).output();
+        let reload = reload.expect("the command starts");
+        let told = String::from_utf8_lossy(&reload.stderr);
+        assert_eq!(reload.status.code(), Some(1), "{told}");
+        assert!(told.contains("has the word \"fetch\" now"), "{told}");
+        assert_eq!(get(address, "/"), refused, "the old project goes on");
+        let (_, told, _) = output(&[&folder, "--explain-sandbox"]);
+        assert!(
+            told.contains("because the project may send requests"),
+            "{told}"
+        );
+        let new = upgrades_in(scratch.path());
+        assert_eq!(process.status(), Some(0));
+        assert_eq!(get(address, "/"), "here");
+        new.ends_well();
+    }
 }
 
 #[test]

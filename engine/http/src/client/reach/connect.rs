@@ -145,7 +145,9 @@ async fn connect_first(origin: &Origin, addresses: &[IpAddr]) -> Result<TcpStrea
     let connected = poll_fn(|cx| attempts.poll(cx)).await;
     let socket = connected.map_err(|(address, error)| {
         let hint = match error.kind() {
-            io::ErrorKind::PermissionDenied => ": a firewall or a sandbox refuses it",
+            io::ErrorKind::PermissionDenied => {
+                ": a firewall refuses it, or the sandbox of this server ([sandbox] connect)"
+            }
             _ => "",
         };
         let text = format!(
