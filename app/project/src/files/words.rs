@@ -4,7 +4,7 @@ use crate::files::project::Project;
 use crate::files::sources::{SHARED, packages_folder};
 use crate::language::Language;
 use memchr::memmem::Finder;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The greatest number of names in folders that are looked at, and of bytes of scripts: a start must stay quick.
 const NAMES_MAX: usize = 2_000;
@@ -15,7 +15,7 @@ const PACKAGES: &str = "node_modules/";
 /// A search that ends where the word is found, or may be.
 struct Search<'a> {
     project: &'a Project,
-    left_out: &'a [&'a Path],
+    left_out: &'a [PathBuf],
     word: Finder<'a>,
     names_left: usize,
     bytes_left: usize,
@@ -25,7 +25,7 @@ impl Project {
     /// Reports whether a script of the project may have a word in its text. True also where that cannot be known in a
     /// short time: there are packages of npm, links to folders, or many files. Folders that hold no scripts of the
     /// server are left out: `templates`, `locales`, and those in `left_out`, relative to the project's.
-    pub fn may_have_word(&self, word: &str, left_out: &[&Path]) -> bool {
+    pub fn may_have_word(&self, word: &str, left_out: &[PathBuf]) -> bool {
         let mut search = Search {
             project: self,
             left_out,
@@ -122,7 +122,7 @@ mod tests {
             fs::write(path, text).expect("a file");
         }
         let project = Project::find(folder.path()).expect("a project");
-        project.may_have_word("fetch", &[Path::new("public")])
+        project.may_have_word("fetch", &[PathBuf::from("public")])
     }
 
     #[test]
@@ -157,7 +157,7 @@ mod tests {
         assert!(may_fetch(&files));
         assert!(
             Project::in_memory("app.js", &[("app.js", "1")])
-                .may_have_word("fetch", &[Path::new("public")])
+                .may_have_word("fetch", &[PathBuf::from("public")])
         );
     }
 
@@ -170,7 +170,7 @@ mod tests {
         let found = || {
             Project::find(&project)
                 .expect("a project")
-                .may_have_word("fetch", &[Path::new("public")])
+                .may_have_word("fetch", &[PathBuf::from("public")])
         };
         assert!(!found());
         std::os::unix::fs::symlink(folder.path(), project.join("lib")).expect("a link");

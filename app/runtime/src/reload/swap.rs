@@ -110,7 +110,7 @@ impl Reloader {
             need_restart.push("[jobs] workers");
         }
         let files = config.program.script_files.clone();
-        sandbox::check_fetch(&config)?;
+        sandbox::check_connections(&config)?;
         let seen = match &files {
             Some(files) => {
                 let (project, seen) = files.followed.anew(&config.base.project);

@@ -66,7 +66,7 @@ fn text(
     let connections = match &grants.connections {
         Connections::Any => match settings.connections {
             ScriptConnections::Auto => {
-                "to any TCP port, because the project may send requests or uses PostgreSQL"
+                "to any TCP port, because the project may send requests or mail, or uses PostgreSQL"
                     .to_owned()
             }
             _ => "to any TCP port".to_owned(),

@@ -12,7 +12,7 @@ use std::fs::{DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// The word that each script has that sends requests.
+/// The word in each script that sends requests.
 const FETCH: &str = "fetch";
 
 /// The names of files in the URL of a PostgreSQL database, and in the environment.
@@ -89,15 +89,27 @@ fn connections(config: &AppConfig, settings: &SandboxSettings, listening: &[u16]
     Connections::Ports(all)
 }
 
-/// Reports whether a project may begin connections to ports that its configuration does not name: a script that has the
-/// word `fetch`, scripts that are read when they are asked for, or a database whose server a service file may name.
+/// Reports whether a project may begin connections to ports that its configuration does not name now: a script has the
+/// word `fetch`, scripts are read when they are asked for, a reload may name another mail server, or a service file the
+/// server of the database.
 pub(super) fn begins_any(config: &AppConfig) -> bool {
     config.base.scripts.check_time.is_some()
         || config.database.config.is_postgres()
+        || ports::sends_mail(config)
         || config
             .base
             .project
-            .may_have_word(FETCH, &[Path::new(&config.serving.static_files.folder)])
+            .may_have_word(FETCH, &folders_without_scripts(config))
+}
+
+/// Returns the folders of a project with files that come from elsewhere, or go to browsers.
+fn folders_without_scripts(config: &AppConfig) -> Vec<PathBuf> {
+    let storage = config.storage_folder();
+    let inside = storage.strip_prefix(config.base.project.root());
+    let inside = inside.map(Path::to_owned).ok();
+    let inside = inside.filter(|folder| !folder.as_os_str().is_empty());
+    let public = PathBuf::from(&config.serving.static_files.folder);
+    inside.into_iter().chain([public]).collect()
 }
 
 /// Reports whether a server that was confined as `start` says may write in the folders of another configuration.

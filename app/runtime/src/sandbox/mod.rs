@@ -21,7 +21,7 @@ use settings::ScriptConnections;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// True once this process has given up connections because its scripts began none.
-static HAS_GIVEN_UP_FETCH: AtomicBool = AtomicBool::new(false);
+static HAS_GIVEN_UP_CONNECTIONS: AtomicBool = AtomicBool::new(false);
 /// The first version of Landlock that confines connections.
 const LANDLOCK_WITH_PORTS: u32 = 4;
 
@@ -41,7 +41,7 @@ pub(crate) fn confine(config: &AppConfig, listening: &[u16]) -> Result<(), Strin
         && grants.connections != Connections::Any
         && confined.landlock >= LANDLOCK_WITH_PORTS
     {
-        HAS_GIVEN_UP_FETCH.store(true, Ordering::Relaxed);
+        HAS_GIVEN_UP_CONNECTIONS.store(true, Ordering::Relaxed);
     }
     let logger = &config.program.logger;
     match confined.missing() {
@@ -64,14 +64,14 @@ pub(crate) fn is_wanted(config: &AppConfig) -> bool {
 /// Checks that this process can run the scripts of a configuration.
 ///
 /// # Errors
-/// They send requests, and it has given up connections, because the scripts that it started with sent none.
-pub(crate) fn check_fetch(config: &AppConfig) -> Result<(), String> {
-    if !HAS_GIVEN_UP_FETCH.load(Ordering::Relaxed) || !grants::begins_any(config) {
+/// They send requests or mail, and it has given up connections, because those that it started with sent none.
+pub(crate) fn check_connections(config: &AppConfig) -> Result<(), String> {
+    if !HAS_GIVEN_UP_CONNECTIONS.load(Ordering::Relaxed) || !grants::begins_any(config) {
         return Ok(());
     }
     Err(
-        "a script has the word \"fetch\" now, and this process gave up connections when it started without: restart \
-         the server or run sampan upgrade; [sandbox] connect = \"any\" keeps them"
+        "the project sends requests or mail now, and this process gave up connections when it started without: \
+         restart the server or run sampan upgrade; [sandbox] connect = \"any\" keeps them"
             .to_owned(),
     )
 }

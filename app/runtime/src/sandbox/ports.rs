@@ -50,6 +50,15 @@ pub(crate) fn of_servers(config: &AppConfig) -> Vec<u16> {
     ports
 }
 
+/// Reports whether the configuration names a mail server.
+pub(crate) fn sends_mail(config: &AppConfig) -> bool {
+    config.base.sections.iter().any(|section| {
+        let keys = section.section().keys.iter();
+        let mut texts = keys.filter_map(|key| text_of(section, key.name));
+        texts.any(|text| text.starts_with("smtp://") || text.starts_with("smtps://"))
+    })
+}
+
 /// Returns the ports that the configuration listens on, but for those that the system chooses.
 pub(crate) fn of_listeners(config: &AppConfig) -> Vec<u16> {
     let redirect = config.base.tls.iter().flat_map(|tls| &tls.redirect_listen);

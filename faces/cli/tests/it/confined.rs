@@ -438,16 +438,26 @@ fn a_project_without_fetch_gives_up_connections_until_an_upgrade_brings_it() {
         let address = process.address;
         let refused = get(address, "/");
         assert!(refused.contains("[sandbox] connect"), "{file}: {refused}");
-        fs::write(scratch.file(file), named.replace("URL", &url)).expect("a file");
-        let reload = Command::new(SAMPAN).args(["reload", &folder]).output();
-        let reload = reload.expect("the command starts");
-        let told = String::from_utf8_lossy(&reload.stderr);
-        assert_eq!(reload.status.code(), Some(1), "{told}");
-        assert!(told.contains("has the word \"fetch\" now"), "{told}");
+        let with_mail = format!("{toml}[mail]\nurl = 'smtp://127.0.0.1:9'\nfrom = 'a@b.test'\n");
+        let changes = [
+            ("sampan.toml", with_mail.as_str(), toml),
+            (file, &named.replace("URL", &url), ""),
+        ];
+        for (changed, text, before) in changes {
+            fs::write(scratch.file(changed), text).expect("a file");
+            let reload = Command::new(SAMPAN).args(["reload", &folder]).output();
+            let reload = reload.expect("the command starts");
+            let told = String::from_utf8_lossy(&reload.stderr);
+            assert_eq!(reload.status.code(), Some(1), "{told}");
+            assert!(told.contains("sends requests or mail now"), "{told}");
+            if !before.is_empty() {
+                fs::write(scratch.file(changed), before).expect("a file");
+            }
+        }
         assert_eq!(get(address, "/"), refused, "the old project goes on");
         let (_, told, _) = output(&[&folder, "--explain-sandbox"]);
         assert!(
-            told.contains("because the project may send requests"),
+            told.contains("because the project may send requests or mail"),
             "{told}"
         );
         let new = upgrades_in(scratch.path());
