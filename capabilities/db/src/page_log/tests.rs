@@ -1,6 +1,7 @@
 //! All pages of all commits arrive, in order, whatever checkpoints do; and a gap is noticed.
 
 use super::check_file;
+use super::follower::Place;
 use super::reading::{ReadOutcome, log_path};
 use super::wal::WalFile;
 use crate::config::DatabaseConfig;
@@ -226,11 +227,14 @@ fn a_checkpoint_of_another_process_is_noticed() {
 fn a_log_that_starts_over_while_its_header_is_read_is_not_lost() {
     let scene = LogScene::new(1);
     scene.copy_whole();
-    scene.write("INSERT INTO t(x) VALUES (randomblob(9000))");
     let follower = &scene.database.follower;
     let place = || follower.with(|state| Ok(state.place)).expect("a place");
-    wait::until("a checkpoint", || {
-        place().is_some_and(|place| place.is_copied)
+    let position = |place: Option<Place>| place.map(|place| place.position);
+    let begun = position(place());
+    scene.write("INSERT INTO t(x) VALUES (randomblob(9000))");
+    wait::until("a checkpoint of the write", || {
+        let now = place();
+        position(now) != begun && now.is_some_and(|place| place.is_copied)
     });
     // Nothing else reads meanwhile.
     let outcome = follower.with(|state| {
