@@ -518,3 +518,30 @@ fn an_answer_that_has_no_memory_left_is_told_as_such() {
     let answer = rig.nth(1, get("/next")).expect("an answer");
     assert_eq!(answer.text(), "fine");
 }
+
+/// Fills the memory so far that a message fits, and the stack that has to grow does not.
+#[test]
+fn a_row_that_finds_no_room_on_the_stack_for_lack_of_memory_says_so() {
+    let limits = ScriptLimits {
+        memory_bytes_max: 16 << 20,
+        ..ScriptLimits::default()
+    };
+    let source = "local app = require 'sampan'
+         local now, pcall, seen = app.calls.now, pcall, 'nothing'
+         local function nothing() end
+         local function fill()
+           local full = {}
+           while true do full = { full, ('x'):rep(1500) .. tostring(full) } end
+         end
+         app.get('/', function()
+           pcall(fill)
+           local is_ok, message = pcall(now, nothing)
+           seen = is_ok and 'called' or message
+         end)
+         app.get('/seen', function() return seen end)";
+    let rig = load_files(source, &[], limits).expect("the script loads");
+    let _ = rig.nth(0, get("/"));
+    rig.isolate.collect_garbage();
+    let seen = rig.nth(1, get("/seen")).expect("an answer");
+    assert_eq!(seen.text(), "not enough memory");
+}
