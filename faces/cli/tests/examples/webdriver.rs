@@ -31,6 +31,37 @@ pub(crate) struct Browser {
     site: String,
 }
 
+/// Attempts to start the driver. It asks for the same free port on IPv4 and on IPv6, and ends where somebody else has
+/// one of them.
+const DRIVER_STARTS_MAX: usize = 5;
+
+/// Starts the driver; it and its port, unless it ended at once.
+#[allow(clippy::zombie_processes)] // Where a test panics it ends, and its children with it.
+fn start_driver() -> Option<(Child, u16)> {
+    let mut driver = Command::new("chromedriver")
+        .arg("--port=0")
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("chromedriver starts");
+    let mut told = Vec::new();
+    let mut lines = BufReader::new(driver.stdout.take().expect("piped")).lines();
+    let port = lines.find_map(|line| {
+        let line = line.expect("UTF-8");
+        let port = line
+            .split_once("successfully on port ")
+            .and_then(|(_, port)| port.trim_end_matches('.').parse().ok());
+        told.push(line);
+        port
+    });
+    let Some(port) = port else {
+        eprintln!("chromedriver ended: {:?}: {told:?}", driver.wait());
+        return None;
+    };
+    // Somebody must read what it says further.
+    std::thread::spawn(move || lines.for_each(drop));
+    Some((driver, port))
+}
+
 impl Browser {
     /// Starts the browser of this machine; `site` is the server whose pages it opens.
     pub(crate) fn start(site: SocketAddr) -> Self {
@@ -42,23 +73,9 @@ impl Browser {
         Self::start_on(format!("https://{site}"))
     }
 
-    #[allow(clippy::zombie_processes)] // Where this panics the test ends, and its children with it.
     fn start_on(site: String) -> Self {
-        let mut driver = Command::new("chromedriver")
-            .arg("--port=0")
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("chromedriver starts");
-        let mut lines = BufReader::new(driver.stdout.take().expect("piped")).lines();
-        let port = lines
-            .find_map(|line| {
-                let line = line.expect("UTF-8");
-                let (_, port) = line.split_once("successfully on port ")?;
-                port.trim_end_matches('.').parse::<u16>().ok()
-            })
-            .expect("the driver tells its port");
-        // Somebody must read what it says further.
-        std::thread::spawn(move || lines.for_each(drop));
+        let begun = (0..DRIVER_STARTS_MAX).find_map(|_| start_driver());
+        let (driver, port) = begun.expect("chromedriver tells its port");
         let mut client = Client::connect(([127, 0, 0, 1], port).into()).expect("it listens");
         client
             .set_read_time(Duration::from_secs(COMMAND_SECONDS_MAX))

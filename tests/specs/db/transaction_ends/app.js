@@ -25,24 +25,24 @@ app.get("/keep", async () => {
 app.get("/use-kept", () => told(() => kept.exec(ADD, ["later"])));
 app.get("/batch-kept", () => told(() => kept.batch(() => {})));
 app.get("/hold", async () => {
-  await db.transaction(async (tx) => { kept = tx; await tx.exec(ADD, ["held"]); await time.sleep(0.3); });
+  await db.transaction(async (tx) => { kept = tx; await tx.exec(ADD, ["held"]); await time.sleep(0.5); });
   return { ok: true };
 });
 app.get("/late", async () => {
   let inside;
   const left = await told(() => db.transaction(async (tx) => {
     await tx.exec(ADD, ["late"]);
-    await time.sleep(0.8);
+    await time.sleep(1.8);
     inside = await told(() => tx.exec(ADD, ["later"]));
   }));
   return { inside, left };
 });
 app.get("/late-and-wrong", () => told(() => db.transaction(async (tx) => {
   await tx.exec(ADD, ["late"]);
-  await time.sleep(0.8);
+  await time.sleep(1.8);
   throw new Error("no more");
 })));
-app.get("/uncaught-late", () => db.transaction(() => time.sleep(0.8)));
+app.get("/uncaught-late", () => db.transaction(() => time.sleep(1.8)));
 app.get("/stay", () => db.transaction(async (tx) => {
   await tx.exec(ADD, ["left"]);
   await time.sleep(0.4);
@@ -52,7 +52,7 @@ let swallowed;
 app.get("/swallow", () => db.transaction(async (tx) => {
   await tx.exec(ADD, ["swallowed"]);
   let cause;
-  try { await time.sleep(0.4); } catch (error) { cause = error.code; }
+  try { await time.sleep(1.5); } catch (error) { cause = error.code; }
   swallowed = { ...await told(() => tx.exec(ADD, ["behind"])), cause };
   await time.sleep(0.2);
 }));

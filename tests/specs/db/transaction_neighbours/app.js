@@ -6,16 +6,22 @@ const ADD = "INSERT INTO t (name) VALUES (?)";
 
 app.get("/names", async () => (await db.query("SELECT name FROM t ORDER BY name")).map((row) => row.name));
 let holds = 0;
+let open = 0;
 app.get("/hold", () => {
   holds += 1;
   // On PostgreSQL several are open at once.
   const held = `held ${holds}`;
   return db.transaction(async (tx) => {
     await tx.exec(ADD, [held]);
-    await time.sleep(0.4);
+    open += 1;
+    await time.sleep(0.8);
+    open -= 1;
     await tx.exec("DELETE FROM t WHERE name = ?", [held]);
     return { ok: true };
   });
+});
+app.get("/holding", async () => {
+  while (open === 0) await time.sleep(0.01);
 });
 app.get("/exec/:name", async (req) => {
   try {

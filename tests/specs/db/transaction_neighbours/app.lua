@@ -11,16 +11,22 @@ app.get("/names", function()
   return names
 end)
 local holds = 0
+local open = 0
 app.get("/hold", function()
   holds = holds + 1
   -- On PostgreSQL several are open at once.
   local held = "held " .. holds
   return db.transaction(function(tx)
     tx:exec(ADD, { held })
-    time.sleep(0.4)
+    open = open + 1
+    time.sleep(0.8)
+    open = open - 1
     tx:exec("DELETE FROM t WHERE name = ?", { held })
     return { ok = true }
   end)
+end)
+app.get("/holding", function()
+  while open == 0 do time.sleep(0.01) end
 end)
 app.get("/exec/:name", function(req)
   local ok, err = pcall(db.exec, ADD, { req.params.name })

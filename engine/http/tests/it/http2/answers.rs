@@ -266,14 +266,14 @@ fn idle_connections_are_closed() {
 #[test]
 fn answers_without_a_body_begin_the_idle_time_anew() {
     let limits = Limits {
-        head_millis_max: 1_000,
+        head_millis_max: 3_000,
         ..Limits::default()
     };
     let server = start(limits);
     let mut client = Client::new(&server);
     for _ in 0..4 {
         assert_eq!(client.get("/none").status, 204);
-        wait::dawdle(Duration::from_millis(400));
+        wait::dawdle(Duration::from_millis(1_000));
     }
     assert_eq!(client.get("/none").status, 204);
 }
