@@ -106,7 +106,7 @@ const CHILD: &str = "SAMPAN_TEST_DEAF_CHILD";
 fn config(app: &Path, workers: usize) -> AppConfig {
     let mut config = AppConfig::from_text(
         app,
-        "[limits]\nscript_millis_max = 100\n[server]\nlisten = \"127.0.0.1:0\"\n",
+        "[limits]\nscript_millis_max = 300\n[server]\nlisten = \"127.0.0.1:0\"\n",
     )
     .expect("valid");
     config.base.workers = workers;

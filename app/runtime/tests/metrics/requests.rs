@@ -71,7 +71,7 @@ fn requests_are_counted_by_the_pattern_of_their_route() {
     for app in both(LUA, JS) {
         let measured = start(
             app,
-            "[limits]\nscript_millis_max = 50\n[log]\nlevel = \"error\"",
+            "[limits]\nscript_millis_max = 500\n[log]\nlevel = \"error\"",
         );
         let mut client = measured.client();
         ask_all(&measured, &mut client);

@@ -111,7 +111,7 @@ app.get('/', function() pcall(app.calls.now, function()
   return 'went on' end)
 app.get('/next', function() return app.calls.now(function() return 'next' end) end)";
     let limits = ScriptLimits {
-        script_millis_max: 50,
+        script_millis_max: 200,
         ..ScriptLimits::default()
     };
     let rig = load_files(source, &[], limits).expect("loads");

@@ -433,7 +433,7 @@ end)"
 #[test]
 fn a_stop_in_a_bracket_leaves_nothing_behind() {
     let limits = ScriptLimits {
-        script_millis_max: 50,
+        script_millis_max: 200,
         ..ScriptLimits::default()
     };
     for body in [

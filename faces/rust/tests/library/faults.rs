@@ -197,13 +197,13 @@ fn a_handler_that_is_given_up_is_in_the_log() {
         .listen("127.0.0.1:0")
         .workers(1)
         .log(log.taker())
-        .set("limits.handler_millis_max=500")
+        .set("limits.handler_millis_max=2000")
         .get("/never", async |_: Request| {
             std::future::pending::<String>().await
         });
     let server = app.start().expect("it starts");
     assert_eq!(get(server.address(), "/never").status, 504);
-    let told = "GET /never: no answer after 500 ms: given up (handler_millis_max)";
+    let told = "GET /never: no answer after 2000 ms: given up (handler_millis_max)";
     assert!(log.text().contains(told), "{}", log.text());
     let told = log.text().lines().count();
     // A client that leaves is none of the log's matter.

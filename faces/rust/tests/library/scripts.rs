@@ -254,8 +254,8 @@ fn limits_are_those_of_the_server() {
     for (name, builder) in both() {
         let scripts = builder
             .workers(1)
-            .set("limits.script_millis_max=50")
-            .set("limits.handler_millis_max=100")
+            .set("limits.script_millis_max=300")
+            .set("limits.handler_millis_max=1000")
             .load()
             .expect("it loads");
         for function in ["forever", "sleeps"] {

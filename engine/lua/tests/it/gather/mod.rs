@@ -262,7 +262,7 @@ fn a_function_that_does_not_end_is_stopped_with_its_handler() {
              app.get('/ok', function() return {{ app.gather(function() sleep(0.001) return 'ok' end) }} end)"
         );
         let limits = ScriptLimits {
-            script_millis_max: 50,
+            script_millis_max: 200,
             ..ScriptLimits::default()
         };
         let rig = load_files(&source, &[], limits).expect("loads");

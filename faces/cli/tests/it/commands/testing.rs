@@ -317,14 +317,14 @@ t.test("goes on", function() t.equal(t.get("/health").status, 200) end)
 "#;
     let folder = project(&[
         ("app.lua", LUA_APP),
-        ("sampan.toml", "[limits]\nscript_millis_max = 200\n"),
+        ("sampan.toml", "[limits]\nscript_millis_max = 500\n"),
         ("tests/a.test.lua", "local x = = 1\n"),
         ("tests/b.test.lua", TESTS),
         ("tests/helper.lua", "this is no test"),
     ]);
     let junit = folder.path().join("report.xml");
     let report = junit.display().to_string();
-    let args = ["--timeout", "0.3", "--junit", &report];
+    let args = ["--timeout", "2", "--junit", &report];
     let (status, out, errors) = test(folder.path(), &args);
     assert_eq!(status, 1, "{out}{errors}");
     for part in [
@@ -333,8 +333,8 @@ t.test("goes on", function() t.equal(t.get("/health").status, 200) end)
         "         -     \"z\"\n         +     \"y\"",
         "expected 200, found 500",
         "ERROR GET /boom: app.lua:13: kaputt",
-        "the script ran longer than script_millis_max (200 ms)",
-        "the test did not end within 0.3 s (--timeout)",
+        "the script ran longer than script_millis_max (500 ms)",
+        "the test did not end within 2 s (--timeout)",
         "unknown option 'jsn'",
         "ok   tests/b.test.lua: goes on",
         "1 passed, 6 failed",

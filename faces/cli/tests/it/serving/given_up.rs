@@ -76,7 +76,7 @@ app.get("/writes", () => stream(async (write) => { for (;;) try { await write("x
 app.get("/here", () => ({ here, left }));
 "#;
 
-const LIMITS: &str = "[limits]\nhandler_millis_max = 400\ncleanup_millis_max = 300\nscript_millis_max = 200\n\
+const LIMITS: &str = "[limits]\nhandler_millis_max = 2000\ncleanup_millis_max = 800\nscript_millis_max = 500\n\
     [overload]\nenabled = false\n[workers]\nslow = 0\n";
 
 fn server(name: &str, source: &str) -> (Scratch, Process) {
@@ -167,7 +167,7 @@ fn a_cleanup_is_bounded() {
         for expected in [
             "GET /fails (given up): ",
             "in the cleanup",
-            "GET /stubborn (given up): dropped: it did not end within 300 ms (cleanup_millis_max)",
+            "GET /stubborn (given up): dropped: it did not end within 800 ms (cleanup_millis_max)",
             "GET /stays (given up): dropped",
             "GET /spins (given up): ",
             "the script ran longer than script_millis_max",

@@ -129,7 +129,7 @@ fn the_access_log_shows_every_request_also_those_refused() {
 
 #[test]
 fn what_passes_a_limit_shows_its_status_and_the_limit() {
-    let limits = "script_millis_max = 100\nhandler_millis_max = 300\nstream_idle_millis_max = 200\n\
+    let limits = "script_millis_max = 500\nhandler_millis_max = 1000\nstream_idle_millis_max = 200\n\
                   shutdown_millis_max = 200";
     for (app, _) in APPS {
         for (format, of) in [
@@ -161,7 +161,7 @@ fn what_passes_a_limit_shows_its_status_and_the_limit() {
             assert_eq!(access.matches("aborted").count(), 14, "{access}");
             for part in [
                 "ERROR GET /loop: ",
-                "script_millis_max (100 ms)",
+                "script_millis_max (500 ms)",
                 "ERROR GET /slow: no answer after ",
                 "given up (handler_millis_max)",
                 "ERROR GET /silent (stream): cut, as it sent nothing for too long (stream_idle_millis_max, 200 ms)",

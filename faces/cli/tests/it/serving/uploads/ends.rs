@@ -79,7 +79,7 @@ fn post(address: SocketAddr, path: &str, body: &[u8]) -> Answer {
 #[test]
 fn nothing_stays_of_a_form_whose_request_fails() {
     each_language(|scratch, name| {
-        let settings = "[forms]\nfile_bytes_max = \"2 MB\"\n[limits]\nhandler_millis_max = 400\ncleanup_millis_max = \
+        let settings = "[forms]\nfile_bytes_max = \"2 MB\"\n[limits]\nhandler_millis_max = 2000\ncleanup_millis_max = \
          100\n";
         let running = start_with(scratch, settings);
         let storage = scratch.path().join("storage");
