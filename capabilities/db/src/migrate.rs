@@ -5,39 +5,30 @@
 //! afterwards is noticed. Migrations run before any script, on connections of their own without authorizer and limits.
 
 mod carried;
+mod faults;
 mod files;
 mod hints;
 mod needed;
 mod own_names;
 mod postgres;
 mod split;
+mod sqlite;
 
 use crate::config::DatabaseConfig;
-use crate::sqlite::connection::SqliteConnection;
-use crate::sqlite::error::{ErrorCode, words};
 use crate::sqlite::memory;
-use crate::sqlite::open::Role;
 use crate::sqlite::open::explain;
 use files::{File, SqlDialect, fault};
 use postgres::PostgresMigrations;
 use rusqlite::OpenFlags;
 use sampan_host::Error;
-use sampan_host::statement_text::position;
-use split::Statements;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub(crate) use carried::CarriedMigrations;
 pub use files::Migrations;
 pub use hints::{MigrationHint, hints};
 pub(crate) use needed::NeededMigrations;
 pub use split::try_statements;
-
-/// The pause between two attempts to open a database that another process is just creating.
-const PAUSE: Duration = Duration::from_millis(10);
-
-const CREATE: &str = "CREATE TABLE IF NOT EXISTS _sampan_migrations(
-    id INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at TEXT NOT NULL) STRICT";
 
 /// The progress of [`run`]: the name of a migration, as in `0001_visits`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,8 +125,7 @@ pub fn run(
             }
             None => {
                 let mut begins = || tell(MigrationProgress::Begins(&file.name));
-                // A connection of its own, so that no PRAGMA of one migration holds in the next.
-                apply(&open(config)?, config, file, &mut begins)?
+                sqlite::apply(config, file, &mut begins)?
             }
         };
         if is_new {
@@ -293,176 +283,6 @@ fn refusal(entry: &MigrationStatus, entries: &[MigrationStatus], dir: &Path) -> 
             "{file} was not applied, but later ones were: give it the next number, so that it is applied after them"
         ),
     })
-}
-
-/// Opens the database, creating it where there is none.
-fn open(config: &DatabaseConfig) -> Result<SqliteConnection, Error> {
-    let deadline = Instant::now() + Duration::from_millis(config.busy_millis_max);
-    loop {
-        match SqliteConnection::open(config, Role::Maintenance) {
-            Err(fault) if fault.code == ErrorCode::Busy && Instant::now() < deadline => {
-                std::thread::sleep(PAUSE);
-            }
-            result => return result.map_err(|fault| fault.error),
-        }
-    }
-}
-
-/// Applies one file. `false` if another process has done so meanwhile; otherwise `begins` is called before the first
-/// statement.
-fn apply(
-    connection: &SqliteConnection,
-    config: &DatabaseConfig,
-    file: &File,
-    begins: &mut dyn FnMut(),
-) -> Result<bool, Error> {
-    let sqlite = connection.sqlite();
-    let begun = sqlite
-        .busy_timeout(Duration::from_millis(config.busy_millis_max))
-        // Within a transaction this would do nothing. A table that is rebuilt is dropped once, which must not delete
-        // what refers to it.
-        .and_then(|()| sqlite.execute_batch("PRAGMA foreign_keys=OFF; BEGIN IMMEDIATE"));
-    let ended = begun
-        .map_err(|error| failed(file, &words(&error)))
-        .and_then(|()| within(sqlite, file, begins))
-        .and_then(|is_new| {
-            let committed = sqlite.execute_batch("COMMIT");
-            committed.map_err(|error| failed(file, &words(&error)))?;
-            Ok(is_new)
-        });
-    if ended.is_err() && !sqlite.is_autocommit() {
-        // If this fails too, closing the connection takes everything back.
-        let _ = sqlite.execute_batch("ROLLBACK");
-    }
-    ended
-}
-
-/// Performs the steps between BEGIN and COMMIT.
-fn within(
-    sqlite: &rusqlite::Connection,
-    file: &File,
-    begins: &mut dyn FnMut(),
-) -> Result<bool, Error> {
-    let plain = |error: rusqlite::Error| failed(file, &words(&error));
-    sqlite.execute_batch(CREATE).map_err(plain)?;
-    let known = "SELECT checksum FROM _sampan_migrations WHERE id = ?";
-    let mut known = sqlite.prepare(known).map_err(plain)?;
-    let mut rows = known.query([file.id]).map_err(plain)?;
-    if let Some(row) = rows.next().map_err(plain)? {
-        let checksum: String = row.get(0).map_err(plain)?;
-        return if checksum == file.checksum {
-            Ok(false)
-        } else {
-            Err(failed(
-                file,
-                "another process has just applied another text of it",
-            ))
-        };
-    }
-    drop(rows);
-    drop(known);
-    begins();
-    statements(sqlite, file)?;
-    check_keys(sqlite, file)?;
-    let record = "INSERT INTO _sampan_migrations(id, name, checksum, applied_at)
-        VALUES (?, ?, ?, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))";
-    sqlite
-        .execute(record, (file.id, &file.name, &file.checksum))
-        .map_err(plain)?;
-    Ok(true)
-}
-
-/// Runs the statements of the file, each to its end.
-fn statements(sqlite: &rusqlite::Connection, file: &File) -> Result<(), Error> {
-    let placed = |fault: split::SplitError| failed_at(file, &fault);
-    let mut statements = Statements::new(sqlite, &file.text);
-    let mut count = 0;
-    while let Some((start, mut statement)) = statements.next().map_err(placed)? {
-        if let Some(refusal) = own_names::refusal(&file.text[start..]) {
-            return Err(placed(split::SplitError::at(start, refusal)));
-        }
-        let mut rows = statement.raw_query();
-        loop {
-            match rows.next() {
-                Ok(Some(_)) => {}
-                Ok(None) => break,
-                Err(error) => return Err(placed(split::SplitError::of(&error, start))),
-            }
-        }
-        count += 1;
-    }
-    if count == 0 {
-        // It is likely to be filled later, and would then count as changed.
-        return Err(failed(
-            file,
-            "there is no statement in it: write it, or delete the file",
-        ));
-    }
-    if sqlite.is_autocommit() {
-        return Err(failed(file, "something in it ended the transaction"));
-    }
-    Ok(())
-}
-
-/// Looks for rows that refer to none, which were not checked while foreign keys were off.
-fn check_keys(sqlite: &rusqlite::Connection, file: &File) -> Result<(), Error> {
-    let look = || -> rusqlite::Result<Option<String>> {
-        let mut statement = sqlite.prepare("PRAGMA foreign_key_check")?;
-        let mut rows = statement.query(())?;
-        let Some(row) = rows.next()? else {
-            return Ok(None);
-        };
-        let (table, parent): (String, String) = (row.get(0)?, row.get(2)?);
-        // A table without rowids has none to tell.
-        let row = match row.get::<_, Option<i64>>(1)? {
-            Some(rowid) => format!("row {rowid} of table {table}"),
-            None => format!("a row of table {table}"),
-        };
-        let others = {
-            let mut count = 0_u64;
-            while rows.next()?.is_some() {
-                count += 1;
-            }
-            count
-        };
-        let more = match others {
-            0 => String::new(),
-            1 => ", and another row does so too".to_owned(),
-            _ => format!(", and {others} other rows do so too"),
-        };
-        Ok(Some(format!(
-            "FOREIGN KEY constraint failed: {row} refers to a row of {parent} that does not exist{more}"
-        )))
-    };
-    match look() {
-        Ok(None) => Ok(()),
-        Ok(Some(message)) => Err(failed(file, &message)),
-        Err(error) => Err(failed(file, &words(&error))),
-    }
-}
-
-/// An error that concerns the file as a whole.
-fn failed(file: &File, message: &str) -> Error {
-    fault(format!(
-        "{}: {message}; nothing of it was applied",
-        file.path.display()
-    ))
-}
-
-/// An error at a place in the file.
-fn failed_at(file: &File, fault: &split::SplitError) -> Error {
-    let (start_line, _) = position(&file.text, fault.start);
-    let (line, column) = position(&file.text, fault.place.unwrap_or(fault.start));
-    let statement = if line == start_line {
-        String::new()
-    } else {
-        format!(" (in the statement that begins in line {start_line})")
-    };
-    files::fault(format!(
-        "{}:{line}:{column}: {}{statement}; nothing of it was applied",
-        file.path.display(),
-        fault.message
-    ))
 }
 
 #[cfg(test)]

@@ -21,7 +21,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("app/runtime/src/worker/loader.rs", OLD),
     ("bench/src/report/mod.rs", OLD),
     ("bench/src/routes/mod.rs", "the table of all measured routes"),
-    ("capabilities/db/src/migrate.rs", OLD),
     ("capabilities/db/src/migrate/files.rs", OLD),
     ("capabilities/files/src/storage.rs", OLD),
     ("capabilities/i18n/src/catalog.rs", OLD),

@@ -98,6 +98,11 @@ impl Search<'_> {
         if Language::of(path).is_none() {
             return false;
         }
+        // Not read first: it may be of gigabytes.
+        let length = std::fs::metadata(self.project.root().join(path)).map_or(0, |file| file.len());
+        if length > self.bytes_left as u64 {
+            return true;
+        }
         // One that cannot be read cannot be loaded.
         let text = self.project.sources().read(path).unwrap_or_default();
         if text.len() > self.bytes_left {

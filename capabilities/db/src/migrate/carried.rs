@@ -1,5 +1,6 @@
 //! The record of migrations of a file, on the server that its rows are copied to.
 
+use super::faults;
 use super::files::{self, File, SqlDialect, fault};
 use super::postgres::{CREATE, LOCK, check_text, is_apart, record};
 use super::{Applied, Migrations};
@@ -81,7 +82,7 @@ impl CarriedMigrations {
             }
             check_text(file)?;
             let applied = transaction.script(&file.text).await;
-            applied.map_err(|error| super::failed(file, error.message()))?;
+            applied.map_err(|error| faults::failed(file, error.message()))?;
         }
         Ok(self.own.len())
     }

@@ -1,11 +1,19 @@
-//! Names that belong to the server's own tables: migrations may not take them.
+//! Names that belong to the server's own tables: migrations may not take them, nor change the list of migrations.
 
 /// The prefix of the server's own tables.
 const PREFIX: &str = "_sampan_";
+/// The table of the migrations that are applied.
+const LIST: &str = "_sampan_migrations";
 
-/// Returns the refusal of a statement that gives a table, view, index or trigger one of the server's own names.
+/// Returns the refusal of a statement that gives a table, view, index or trigger one of the server's own names, or that
+/// changes the list of migrations.
 pub(super) fn refusal(statement: &str) -> Option<String> {
     let words = words_before_parenthesis(statement);
+    if changes_list(&words) {
+        return Some(format!(
+            "{LIST} lists the migrations that are applied, and the server alone writes it: take the statement out"
+        ));
+    }
     let (first, rest) = words.split_first()?;
     let name = match first.to_ascii_uppercase().as_str() {
         "CREATE" => created(rest)?,
@@ -37,6 +45,19 @@ fn renamed<'a>(words: &[&'a str]) -> Option<&'a str> {
     let found =
         pairs.find(|three| is_one_of(three[0], &["RENAME"]) && is_one_of(three[1], &["TO"]));
     found.map(|three| three[2])
+}
+
+/// Reports whether a statement names the list of migrations as what it changes.
+fn changes_list(words: &[&str]) -> bool {
+    const CHANGES: [&str; 7] = [
+        "ALTER", "DELETE", "DROP", "INSERT", "REPLACE", "TRUNCATE", "UPDATE",
+    ];
+    const BEHIND_NAME: [&str; 6] = ["DEFAULT", "SELECT", "SET", "USING", "VALUES", "WHERE"];
+    let changes = words.first().is_some_and(|word| is_one_of(word, &CHANGES));
+    let mut named = words
+        .iter()
+        .take_while(|word| !is_one_of(word, &BEHIND_NAME));
+    changes && named.any(|word| word.eq_ignore_ascii_case(LIST))
 }
 
 fn is_one_of(word: &str, known: &[&str]) -> bool {
@@ -102,7 +123,28 @@ mod tests {
                 "{refused}"
             );
         }
+        for refused in [
+            "DELETE FROM _sampan_migrations",
+            "delete from main.\"_SAMPAN_migrations\" where id = 1",
+            "UPDATE OR IGNORE _sampan_migrations SET checksum = ''",
+            "INSERT OR REPLACE INTO _sampan_migrations VALUES (1, 'a', 'b', 'c')",
+            "REPLACE INTO _sampan_migrations(id) VALUES (1)",
+            "DROP TABLE IF EXISTS _sampan_migrations",
+            "ALTER TABLE _sampan_migrations RENAME TO a",
+            "TRUNCATE a, _sampan_migrations",
+        ] {
+            let refusal = refusal(refused);
+            assert!(
+                refusal.is_some_and(|text| text.contains("the server alone writes it")),
+                "{refused}"
+            );
+        }
         for taken in [
+            "DELETE FROM _sampan_sessions",
+            "DELETE FROM a WHERE b = _sampan_migrations",
+            "INSERT INTO a SELECT name FROM _sampan_migrations",
+            "UPDATE a SET n = b FROM _sampan_migrations",
+            "SELECT * FROM _sampan_migrations",
             "CREATE TABLE sampan_jobs(x)",
             "CREATE INDEX a ON _sampan_jobs(x)",
             "CREATE TABLE \u{e4}\u{e4}\u{e4}\u{e4}(x)",

@@ -8,9 +8,10 @@
 //! `-- no transaction` runs statement by statement outside of one, as CREATE INDEX CONCURRENTLY needs; what it did
 //! before it failed stays.
 
+use super::faults::{failed, failed_at};
 use super::files::{File, fault};
 use super::split::SplitError;
-use super::{Applied, failed, failed_at, own_names};
+use super::{Applied, own_names};
 use crate::config::DatabaseConfig;
 use crate::postgres::database::PostgresDatabase;
 use sampan_host::database::COMMIT_UNKNOWN;

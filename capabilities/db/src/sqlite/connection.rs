@@ -190,6 +190,11 @@ impl SqliteConnection {
         self.wal_pages.load(Relaxed)
     }
 
+    /// The limits of what runs on the connection.
+    pub(crate) fn guard(&self) -> &RunGuard {
+        &self.guard
+    }
+
     /// The connection itself, for what only its owner needs. Statements prepared here pass the authorizer like a
     /// script's.
     pub(crate) fn sqlite(&self) -> &rusqlite::Connection {

@@ -166,6 +166,18 @@ impl RunGuard {
         })
     }
 
+    /// Does `work`, whose statements are interrupted once they have run for so long together.
+    pub(crate) fn for_time<T>(&self, time: Duration, work: impl FnOnce() -> T) -> T {
+        let run = RunLimits {
+            limit: Some(time),
+            must_stop: None,
+            first_only: false,
+            result_bytes_max: usize::MAX,
+            limit_name: "",
+        };
+        self.during(&run, MemoryLimit::NONE, work)
+    }
+
     /// Returns the reason why the statement was interrupted, if it was by this guard.
     pub(crate) fn reason(&self, run: &RunLimits<'_>, sql: &str) -> Option<StatementError> {
         match self.ended_by.load(Relaxed) {
