@@ -182,6 +182,10 @@ impl WorkerDb {
                 return Ok(());
             }
             self.queue(opened).await?;
+            if matches!(*self.fetching.borrow(), Fetch::Idle) {
+                // A write in place has given up this place.
+                continue;
+            }
             if self.begin(opened)? || self.has_group() {
                 return Ok(());
             }
@@ -281,8 +285,12 @@ impl WorkerDb {
                     return Err(in_transaction(may_wait));
                 }
                 None => {
-                    // Gives up the place of the future that cannot move now.
-                    drop(self.fetching.take());
+                    // Gives up the place of the future that cannot move now. No other event wakes it: the
+                    // group may be committed before this turn ends, or there may be none.
+                    if let Fetch::Queued(place) = self.fetching.take() {
+                        drop(place);
+                        self.wake.notify_one();
+                    }
                     writers
                         .take_in_place(millis_max, is_starting, || self.watch.must_stop())
                         .map_err(|why| match why {

@@ -184,8 +184,44 @@ fn nothing_is_written_to_a_file_that_was_removed() {
     });
 }
 
+/// Those who wait go on when the write has its group, when that is committed in the same turn because it is old, and
+/// when the write gives up.
 #[test]
 fn a_write_in_place_takes_over_from_those_who_wait() {
+    for is_old in [false, true] {
+        takes_over(is_old);
+    }
+    let folder = TestFolder::new();
+    let database = database(&folder, |config| config.busy_millis_max = 20);
+    let other = GroupRig::new(&database);
+    other.exec("INSERT INTO t (name) VALUES ('other')").unwrap();
+    on_worker(&database, async |rig| {
+        let waiting = waits(&rig);
+        for _ in 0..20 {
+            tokio::task::yield_now().await;
+        }
+        let error = rig
+            .exec("INSERT INTO t (name) VALUES ('late')")
+            .unwrap_err();
+        assert_eq!(error.code(), Some("busy"), "{error}");
+        other.db.left(None, || true);
+        waiting.await.unwrap();
+    });
+    assert_eq!(committed(&database), 1);
+}
+
+/// Starts a run that waits for the write connection.
+fn waits(rig: &GroupRig) -> tokio::task::JoinHandle<()> {
+    let route = RouteUse::default();
+    route.note(true);
+    let db = rig.db.clone();
+    tokio::task::spawn_local(async move {
+        db.acquire(&route).await.unwrap();
+        db.left(None, || false);
+    })
+}
+
+fn takes_over(is_old: bool) {
     let folder = TestFolder::new();
     let database = database(&folder, |_| {});
     let (held, is_held) = std::sync::mpsc::channel();
@@ -202,19 +238,16 @@ fn a_write_in_place_takes_over_from_those_who_wait() {
     };
     is_held.recv().unwrap();
     on_worker(&database, async |rig| {
-        let route = RouteUse::default();
-        route.note(true);
-        let db = rig.db.clone();
-        let waiting = tokio::task::spawn_local(async move {
-            db.acquire(&route).await.unwrap();
-            db.left(None, || false);
-        });
+        let waiting = waits(&rig);
         // It is waiting for the connection now, which the other worker has.
         for _ in 0..20 {
             tokio::task::yield_now().await;
         }
         rig.exec("INSERT INTO t (name) VALUES ('in place')")
             .unwrap();
+        if is_old {
+            wait::dawdle(Duration::from_millis(2));
+        }
         rig.answer("in place");
         assert_eq!(rig.settle().await, named(&["in place"], Verdict::Committed));
         waiting.await.unwrap();
