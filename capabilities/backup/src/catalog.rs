@@ -11,8 +11,8 @@ pub(crate) struct Generation {
     pub(crate) wholes: Vec<Stamped>,
     /// The objects of the log, in their order.
     pub(crate) log: Vec<Stamped>,
-    /// The names of all objects of whole copies, with the number of their copy.
-    pub(crate) parts: Vec<(u64, String)>,
+    /// The names of all objects of whole copies, with the stamp of their copy.
+    pub(crate) parts: Vec<(Stamped, String)>,
 }
 
 /// A number in the log, and a time in milliseconds since 1970.
@@ -45,7 +45,7 @@ impl Generation {
                     if last == names::END {
                         generation.wholes.push(stamped);
                     }
-                    generation.parts.push((sequence, object.clone()));
+                    generation.parts.push((stamped, object.clone()));
                 }
                 _ => {}
             }

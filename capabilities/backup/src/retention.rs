@@ -27,21 +27,22 @@ fn needless(generations: &[Generation], since: u64) -> Vec<String> {
     // Each moment since then is restored from this whole copy or a later one.
     let base = generations.iter().enumerate().rev().find_map(|(at, one)| {
         let whole = one.wholes.iter().rev().find(|whole| whole.time <= since);
-        whole.map(|whole| (at, whole.sequence))
+        whole.map(|whole| (at, *whole))
     });
-    let Some((base, sequence)) = base else {
+    let Some((base, oldest)) = base else {
         return Vec::new();
     };
     let mut needless = Vec::new();
     for (at, one) in generations.iter().enumerate().take(base + 1) {
-        let is_old = |number: u64| at < base || number < sequence;
-        let parts = one.parts.iter().filter(|(number, _)| is_old(*number));
+        // A database without writes is copied anew under the same number.
+        let parts = one.parts.iter();
+        let parts = parts.filter(|(stamp, _)| at < base || *stamp < oldest);
         let mut parts: Vec<String> = parts.map(|(_, name)| name.clone()).collect();
         // A copy whose end is gone counts no more, whatever happens before the rest is gone.
         parts.sort_by_key(|name| !name.ends_with(names::END));
         needless.append(&mut parts);
         let log = one.log.iter();
-        let log = log.filter(|stamp| at < base || stamp.sequence <= sequence);
+        let log = log.filter(|stamp| at < base || stamp.sequence <= oldest.sequence);
         needless.extend(log.map(|stamp| names::log(&one.name, stamp.sequence, stamp.time)));
     }
     needless
@@ -59,7 +60,8 @@ mod tests {
             pairs.collect::<Vec<_>>()
         };
         let parts = wholes.iter().flat_map(|&(sequence, time)| {
-            let named = |part| (sequence, names::whole(name, sequence, time, part));
+            let stamp = Stamped { sequence, time };
+            let named = |part| (stamp, names::whole(name, sequence, time, part));
             [named(Some(0)), named(None)]
         });
         Generation {
@@ -67,6 +69,19 @@ mod tests {
             wholes: stamped(wholes),
             log: stamped(log),
             parts: parts.collect(),
+        }
+    }
+
+    #[test]
+    fn copies_of_a_database_without_writes_are_removed() {
+        let wholes = [(0, 100), (0, 200), (0, 300), (0, 400)];
+        let known = [generation("00000001-00000000", &wholes, &[])];
+        let removed = needless(&known, 350);
+        let kept = |time| names::stamp(0, time);
+        assert_eq!(removed.len(), 2 + 2, "{removed:?}");
+        for time in [300, 400] {
+            let mut names = removed.iter();
+            assert!(!names.any(|name| name.contains(&kept(time))), "{removed:?}");
         }
     }
 

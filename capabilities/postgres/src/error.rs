@@ -240,6 +240,34 @@ impl From<Error> for Failure {
 }
 
 impl Failure {
+    /// Reports whether the statement was run, and only its rows cannot be given.
+    pub(crate) fn is_of_rows(&self) -> bool {
+        matches!(self, Self::TooLarge(_) | Self::Changed)
+    }
+
+    /// Returns the error of a statement that changes something, outside of a transaction: where it was run, its changes
+    /// are committed.
+    pub(crate) fn error_of_write(self, sql: &str, parsed: &Sql) -> Error {
+        let (kind, code, why) = match &self {
+            Self::TooLarge(max) => (
+                ErrorKind::Script,
+                "too_large",
+                format!("they are larger than result_bytes_max ({max} bytes)"),
+            ),
+            Self::Changed => (
+                ErrorKind::Internal,
+                COMMIT_UNKNOWN,
+                "their columns were changed just now".to_owned(),
+            ),
+            _ => return self.error(sql, Some(parsed)),
+        };
+        let message = format!(
+            "the rows that it returns cannot be given: {why}; its changes are saved (in db.transaction they would not \
+             be)"
+        );
+        Error::new(kind, with_statement(&message, sql)).with_code(code)
+    }
+
     /// Returns the error that a script sees.
     pub(crate) fn error(self, sql: &str, parsed: Option<&Sql>) -> Error {
         let (kind, code, message) = match self {

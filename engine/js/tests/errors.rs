@@ -234,7 +234,7 @@ fn what_does_not_load_says_where() {
         (vec![("other.js", "")], "there is no file app.js"),
         (
             vec![("app.js", "let n = 0;\nfor (;;) n++;")],
-            "the script ran longer than script_millis_max (100 ms)",
+            "the script ran longer than script_millis_max (500 ms)",
         ),
     ] {
         let error = load_files(&files).expect_err("it does not load");

@@ -2,13 +2,22 @@
 
 mod common;
 
-use common::{App, End, cpu_time, get, load, load_with, slowness};
+use common::{App, End, cpu_time, get, load_with, slowness};
 use sampan_host::{ErrorKind, Isolate, ScriptLimits};
 use std::time::{Duration, Instant};
 
 /// Returns the allowed time of a run: its limit of 100 ms, 100 ms of grace, and what a busy machine adds.
 fn grace() -> Duration {
     Duration::from_millis(250) * slowness()
+}
+
+/// Loads `app.js` with a limit of 100 ms.
+fn load(source: &str) -> App {
+    let limits = ScriptLimits {
+        script_millis_max: 100,
+        ..ScriptLimits::default()
+    };
+    load_with(&[("app.js", source)], limits).expect("the project loads")
 }
 
 /// Gives `hiddenKeys()` to handlers.

@@ -83,6 +83,8 @@ impl PostgresDatabase {
     pub(crate) fn renew(&self) {
         let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
         uses.clear();
+        // Migrations may have run, here or elsewhere.
+        self.server.schema_changed();
     }
 
     /// Waits on this thread for what `work` does with a client of its own: where nothing else could be done meanwhile.

@@ -45,7 +45,7 @@ impl PostgresClient {
             let (at, failure) = match send(&connection, &recorded, Stake::Commit, NO_ROWS).await {
                 Ok(_) => {
                     for one in &recorded {
-                        self.0.ran(one.statement.sql.verb);
+                        self.0.ran(&one.statement.sql);
                     }
                     return Ok(());
                 }
@@ -97,6 +97,9 @@ impl PostgresTransaction {
             return self.one_by_one(&recorded).await;
         }
         let Err((at, failure)) = self.in_savepoint(&recorded).await? else {
+            for one in &recorded {
+                self.ran(&one.statement.sql);
+            }
             return Ok(());
         };
         let one = &recorded[at];
@@ -167,7 +170,7 @@ impl Client {
     ) -> Result<Vec<Recorded<'a>>, Error> {
         let mut recorded = Vec::with_capacity(statements.len());
         for (at, (sql, params)) in statements.iter().enumerate() {
-            let statement = self.statements.get(sql);
+            let statement = self.statements().get(sql);
             let statement = statement.and_then(|statement| {
                 permit(statement.sql.verb, sql)?;
                 Ok(statement)
@@ -188,7 +191,7 @@ impl Client {
             && error.is_stale()
         {
             for one in recorded {
-                one.statement = self.statements.renew(one.sql, &one.statement);
+                one.statement = self.statements().renew(one.sql, &one.statement);
             }
         }
     }

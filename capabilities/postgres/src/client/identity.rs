@@ -15,7 +15,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 /// Finds the column that numbers the rows of a table: an identity column, one that a sequence gives its default, or the
-/// primary key where that is one whole number.
+/// primary key where that is one whole number. It must be one that the user may read, as RETURNING does.
 const COLUMN: &str = "
 SELECT to_regclass($1) IS NOT NULL, (
     SELECT a.attname::text
@@ -24,6 +24,9 @@ SELECT to_regclass($1) IS NOT NULL, (
     LEFT JOIN pg_catalog.pg_index i ON i.indrelid = a.attrelid AND i.indisprimary AND i.indnkeyatts = 1
         AND i.indkey[0] = a.attnum
     WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped AND a.atttypid IN (20, 21, 23)
+        AND pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'SELECT')
+        AND (NOT pg_catalog.row_security_active(a.attrelid) OR EXISTS (
+            SELECT 1 FROM pg_catalog.pg_policy p WHERE p.polrelid = a.attrelid AND p.polcmd IN ('*', 'r')))
         AND (a.attidentity <> '' OR i.indrelid IS NOT NULL
             OR pg_catalog.pg_get_expr(d.adbin, d.adrelid) LIKE 'nextval(%')
     ORDER BY a.attidentity = '', pg_catalog.pg_get_expr(d.adbin, d.adrelid) IS NULL, i.indrelid IS NULL, a.attnum
@@ -79,7 +82,7 @@ impl Client {
         let key: Rc<str> = format!("\0{column}\0{sql}").into();
         let make = || statement.sql.returning(insert, &column);
         Ok(Execution {
-            statement: self.statements.get_or_add(&key, make),
+            statement: self.statements().get_or_add(&key, make),
             key,
             gather: Gather::Last(Some(0)),
         })
@@ -90,7 +93,7 @@ impl Client {
             return Ok(known.clone());
         }
         let make = || Sql::parse(COLUMN).unwrap_or_else(|_| unreachable!("a fixed text"));
-        let statement = self.statements.get_or_add(COLUMN, make);
+        let statement = self.statements().get_or_add(COLUMN, make);
         let params = Value::List(vec![Value::from(table)]);
         let gather = Gather::Rows {
             first_only: true,
@@ -124,10 +127,14 @@ impl Client {
         Ok(column)
     }
 
-    /// Takes note of a statement that has run: after a change of the schema other columns may number rows.
-    pub(crate) fn ran(&self, verb: Verb) {
-        if verb == Verb::Other {
+    /// Takes note of a statement that has run: after a change of the schema other columns may number rows, and columns
+    /// may have other types.
+    pub(crate) fn ran(&self, sql: &Sql) {
+        if sql.verb == Verb::Other {
             self.identities.clear();
+        }
+        if sql.changes_types {
+            self.process.schema_changed();
         }
     }
 
@@ -140,7 +147,7 @@ impl Client {
     ) -> Result<Done, Error> {
         let done = self
             .attempts(sql, statement, async |connection| {
-                let current = self.statements.current(sql, statement);
+                let current = self.statements().current(sql, statement);
                 let first = self.attempt(&connection, &current, sql, params).await;
                 match &first {
                     // The column that was added has another name now.
@@ -153,7 +160,7 @@ impl Client {
                 }
             })
             .await?;
-        self.ran(statement.sql.verb);
+        self.ran(&statement.sql);
         Ok(done.into())
     }
 
@@ -182,11 +189,11 @@ impl Client {
         ran: Result<StepDone, Failure>,
     ) -> Result<StepDone, Failure> {
         if matches!(ran, Err(Failure::Changed)) {
-            self.statements.renew(key, statement);
+            self.statements().renew(key, statement);
         }
         if let Err(Failure::Server { error, .. }) = &ran {
             if error.is_stale() {
-                self.statements.renew(key, statement);
+                self.statements().renew(key, statement);
             }
             // An undefined column or table: that may be the one that was added.
             if matches!(&*error.sqlstate, "42703" | "42P01") {

@@ -24,6 +24,7 @@ use pool::{Pool, Use};
 use sampan_host::{Error, ErrorKind, Rows, Value};
 use seats::Process;
 use statements::Statements;
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -55,9 +56,16 @@ impl Postgres {
     pub fn client_over(&self, dial: Rc<dyn Dial>) -> PostgresClient {
         PostgresClient(Rc::new(Client {
             pool: Pool::new(Arc::clone(&self.0), dial),
-            statements: Statements::default(),
+            process: Arc::clone(&self.0),
+            schema_seen: Cell::new(self.0.schema_changes()),
+            known: Statements::default(),
             identities: Identities::default(),
         }))
+    }
+
+    /// Takes note that the schema may have changed: the types of statements are asked for again.
+    pub fn schema_changed(&self) {
+        self.0.schema_changed();
     }
 }
 
@@ -67,8 +75,23 @@ pub struct PostgresClient(pub(crate) Rc<Client>);
 
 pub(crate) struct Client {
     pub(crate) pool: Rc<Pool>,
-    pub(crate) statements: Statements,
+    pub(crate) process: Arc<Process>,
+    /// The changes of the schema before which nothing is known any more.
+    schema_seen: Cell<u64>,
+    known: Statements,
     pub(crate) identities: Identities,
+}
+
+impl Client {
+    /// Returns the statements that the worker knows; none behind a change of the schema, as their types may be others.
+    pub(crate) fn statements(&self) -> &Statements {
+        let changes = self.process.schema_changes();
+        if self.schema_seen.replace(changes) != changes {
+            self.known.clear();
+            self.identities.clear();
+        }
+        &self.known
+    }
 }
 
 impl PostgresClient {
@@ -79,7 +102,7 @@ impl PostgresClient {
     /// [`COMMIT_UNKNOWN`](sampan_host::database::COMMIT_UNKNOWN) if the connection was lost while the statement may
     /// have been committed.
     pub async fn query(&self, sql: &str, params: &Value, limits: RowLimits) -> Result<Rows, Error> {
-        let statement = self.0.statements.get(sql)?;
+        let statement = self.0.statements().get(sql)?;
         permit(statement.sql.verb, sql)?;
         let shared = self.0.shared(&statement, sql, params, limits.gather());
         Ok(shared.await?.rows.unwrap_or_else(no_rows))
@@ -91,7 +114,7 @@ impl PostgresClient {
     /// # Errors
     /// As for [`PostgresClient::query`].
     pub async fn exec(&self, sql: &str, params: &Value) -> Result<Done, Error> {
-        let statement = self.0.statements.get(sql)?;
+        let statement = self.0.statements().get(sql)?;
         permit(statement.sql.verb, sql)?;
         self.0.exec_shared(&statement, sql, params).await
     }
@@ -99,7 +122,7 @@ impl PostgresClient {
     /// Reports whether a statement changes nothing, also not by a function that it calls.
     pub fn only_reads(&self, sql: &str) -> bool {
         // A text that is no statement is refused when it is run.
-        let statement = self.0.statements.get(sql);
+        let statement = self.0.statements().get(sql);
         statement.is_ok_and(|statement| statement.sql.only_reads())
     }
 

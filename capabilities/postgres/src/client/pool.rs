@@ -117,7 +117,7 @@ impl Drop for Lease {
             self.slot.connection.close();
         } else if self.has_traces.get() {
             // Sent before the statements of others, which need not wait for its answer.
-            let clean = Exchange::new(Ask::Script(CLEAN.to_owned()), Stake::Nothing);
+            let clean = Exchange::new(Ask::Control(CLEAN.to_owned()), Stake::Nothing);
             self.slot.connection.send(&clean);
         }
         self.slot.connection.set_unlimited(false);

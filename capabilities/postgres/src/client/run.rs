@@ -119,7 +119,10 @@ impl Client {
             let may_again =
                 may_run_again(&failure) || only_reads && matches!(failure, Failure::Changed);
             if reruns > RERUNS_MAX || !may_again {
-                return Err(failure.error(sql, Some(&statement.sql)));
+                return Err(match only_reads {
+                    true => failure.error(sql, Some(&statement.sql)),
+                    false => failure.error_of_write(sql, &statement.sql),
+                });
             }
         }
     }
@@ -135,12 +138,12 @@ impl Client {
         let stake = Stake::of(&statement.sql);
         let done = self
             .attempts(sql, statement, async |connection| {
-                let current = self.statements.current(sql, statement);
+                let current = self.statements().current(sql, statement);
                 let ran = run(&connection, &current, sql, params, gather, stake).await;
                 self.note(sql, &current, ran)
             })
             .await?;
-        self.ran(statement.sql.verb);
+        self.ran(&statement.sql);
         Ok(done)
     }
 

@@ -2,7 +2,7 @@
 
 use crate::config::PostgresConfig;
 use crate::connection::tls::TlsClient;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
@@ -10,6 +10,8 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 pub(crate) struct Process {
     pub(crate) config: PostgresConfig,
     pub(crate) tls: TlsClient,
+    /// The number of changes of the schema that the process knows of: types that were asked for before may be others.
+    schema_changes: AtomicU64,
     seats: Arc<Semaphore>,
     /// The number of those that wait for a seat: workers with idle connections give those up.
     wanted: AtomicUsize,
@@ -28,12 +30,23 @@ impl Process {
     pub(crate) fn new(config: PostgresConfig) -> Result<Self, String> {
         Ok(Self {
             seats: Arc::new(Semaphore::new(config.connections_max.max(1))),
+            schema_changes: AtomicU64::new(0),
             wanted: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
             workers: Mutex::default(),
             tls: TlsClient::new(&config.tls)?,
             config,
         })
+    }
+
+    /// Takes note of a change of the schema.
+    pub(crate) fn schema_changed(&self) {
+        self.schema_changes.fetch_add(1, Relaxed);
+    }
+
+    /// Returns the number of changes of the schema that are known.
+    pub(crate) fn schema_changes(&self) -> u64 {
+        self.schema_changes.load(Relaxed)
     }
 
     /// Takes a seat if one is free and no other worker waits for one.

@@ -24,6 +24,11 @@ impl Default for Statements {
 }
 
 impl Statements {
+    /// Forgets all of them. Those that are under way go on.
+    pub(crate) fn clear(&self) {
+        self.known.borrow_mut().clear();
+    }
+
     /// Returns the statement of a text as a script writes it.
     ///
     /// # Errors

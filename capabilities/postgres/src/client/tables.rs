@@ -44,11 +44,10 @@ impl PostgresClient {
     /// As for [`PostgresClient::query`].
     pub async fn run(&self, sql: &str, params: &Value) -> Result<Option<TableResult>, Error> {
         let client = &self.0;
-        let statement = client.statements.get(sql)?;
-        let verb = statement.sql.verb;
-        permit(verb, sql)?;
+        let statement = client.statements().get(sql)?;
+        permit(statement.sql.verb, sql)?;
         let ran = client.attempts(sql, &statement, async |connection| {
-            let current = client.statements.current(sql, &statement);
+            let current = client.statements().current(sql, &statement);
             let ran = run(
                 &connection,
                 &current,
@@ -61,7 +60,7 @@ impl PostgresClient {
             unless_missing(client.note(sql, &current, ran))
         });
         let done = ran.await?;
-        client.ran(verb);
+        client.ran(&statement.sql);
         Ok(done.map(TableResult::from))
     }
 
@@ -87,7 +86,7 @@ impl PostgresClient {
             let (at, failure) = match sent {
                 Ok(done) => {
                     for one in &recorded {
-                        client.ran(one.statement.sql.verb);
+                        client.ran(&one.statement.sql);
                     }
                     return Ok(Some(done.into_iter().map(TableResult::from).collect()));
                 }
@@ -134,7 +133,7 @@ impl PostgresTransaction {
     /// # Errors
     /// As for [`PostgresTransaction::query`].
     pub async fn run(&self, sql: &str, params: &Value) -> Result<Option<TableResult>, Error> {
-        let statement = self.client.0.statements.get(sql)?;
+        let statement = self.client.0.statements().get(sql)?;
         if statement.shape.borrow().is_none() {
             // An error outside of a savepoint would end the transaction.
             self.savepoint().await?;
@@ -149,7 +148,7 @@ impl PostgresTransaction {
         }
         let run = async |lease: &super::pool::Lease| {
             let (client, connection) = (&self.client.0, lease.connection());
-            let current = client.statements.current(sql, &statement);
+            let current = client.statements().current(sql, &statement);
             let ran = run(connection, &current, sql, params, gather(), Stake::Nothing).await;
             client.note(sql, &current, ran)
         };

@@ -1,5 +1,10 @@
 //! Transactions: a connection from BEGIN to COMMIT.
 
+mod copying;
+mod savepoints;
+
+pub use copying::{CopyError, CopyIn};
+
 use super::pool::Lease;
 use super::run::{UnderWay, run};
 use super::{Done, PostgresClient, RowLimits, no_rows};
@@ -8,28 +13,9 @@ use crate::connection::statement::Statement;
 use crate::error::{Failure, is_parameter, refused};
 use crate::limits::RERUNS_MAX;
 use crate::sql::{Sql, Verb};
-use bytes::Bytes;
-use sampan_host::{Error, ErrorKind, Rows, Value};
+use sampan_host::{Error, Rows, Value};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-
-/// A `COPY ... FROM STDIN`.
-#[derive(Clone, Copy, Debug)]
-pub struct CopyIn<'a> {
-    /// The statement.
-    pub sql: &'a str,
-    /// The name of its table, without quotes.
-    pub table: &'a str,
-}
-
-/// Rows that could not be added.
-#[derive(Debug)]
-pub struct CopyError {
-    /// The reason.
-    pub error: Error,
-    /// The line that it is about, from 1, where the server tells it.
-    pub line: Option<usize>,
-}
 
 /// A transaction on a connection of its own. Dropping it rolls it back.
 ///
@@ -40,24 +26,33 @@ pub struct PostgresTransaction {
     lease: RefCell<Option<Rc<Lease>>>,
     /// The BEGIN, whose answer comes with that of the first statement.
     begin: RefCell<Rc<Exchange>>,
+    /// The number of times that it has begun anew, on another connection.
+    beginnings: Cell<u32>,
+    /// Held by the statement that begins it anew, while those that were sent with it wait.
+    beginning: tokio::sync::Mutex<()>,
     /// No statement has succeeded or failed yet.
     is_fresh: Cell<bool>,
     /// The error that has ended it.
     aborted: RefCell<Option<String>>,
     savepoints: Cell<u32>,
+    /// A statement may have changed the types of columns, which others see once it is committed.
+    changes_types: Cell<bool>,
 }
 
 impl PostgresTransaction {
     pub(super) async fn begin(client: PostgresClient) -> Result<Self, Error> {
         let lease = client.0.pool.lease().await?;
-        let begin = send_begin(&lease);
+        let begin = begin_on(&lease).await;
         Ok(Self {
             client,
             lease: RefCell::new(Some(Rc::new(lease))),
             begin: RefCell::new(begin),
+            beginnings: Cell::new(0),
+            beginning: tokio::sync::Mutex::default(),
             is_fresh: Cell::new(true),
             aborted: RefCell::default(),
             savepoints: Cell::new(0),
+            changes_types: Cell::new(false),
         })
     }
 
@@ -66,7 +61,7 @@ impl PostgresTransaction {
     /// # Errors
     /// As for [`PostgresClient::query`]; `aborted` after an error in the transaction.
     pub async fn query(&self, sql: &str, params: &Value, limits: RowLimits) -> Result<Rows, Error> {
-        let statement = self.client.0.statements.get(sql)?;
+        let statement = self.client.0.statements().get(sql)?;
         let run = async |lease: &Lease| {
             let gather = limits.gather();
             run(
@@ -88,7 +83,7 @@ impl PostgresTransaction {
     /// # Errors
     /// As for [`PostgresTransaction::query`].
     pub async fn exec(&self, sql: &str, params: &Value) -> Result<Done, Error> {
-        let statement = self.client.0.statements.get(sql)?;
+        let statement = self.client.0.statements().get(sql)?;
         let run = async |lease: &Lease| {
             let (client, connection) = (&self.client.0, lease.connection());
             let execution = client.execution(connection, &statement, sql).await?;
@@ -104,97 +99,17 @@ impl PostgresTransaction {
     /// # Errors
     /// As for [`PostgresTransaction::query`].
     pub async fn script(&self, sql: &str) -> Result<(), Error> {
-        self.control(sql).await
-    }
-
-    /// Adds rows to a table by a `COPY ... FROM STDIN`: `lines` are in its text format.
-    ///
-    /// # Errors
-    /// As for [`PostgresTransaction::query`], and the line that the error is about where the server tells it.
-    pub async fn copy_in(&self, copy: CopyIn<'_>, lines: Vec<u8>) -> Result<(), CopyError> {
-        let (sql, lines) = (copy.sql, Bytes::from(lines));
-        let line = Cell::new(None);
         let attempt = async |lease: &Lease| {
-            let ask = Ask::Copy {
-                sql: sql.to_owned(),
-                lines: lines.clone(),
-            };
-            let copying = UnderWay::send(lease.connection(), ask, Stake::Nothing);
-            let over = copying.over().await;
-            if let Err(Failure::Server { error, .. }) = &over {
-                line.set(error.copied_line(copy.table));
-            }
-            over
+            let ask = Ask::Script(sql.to_owned());
+            let script = UnderWay::send(lease.connection(), ask, Stake::Nothing);
+            script.over().await
         };
-        let copied = self.attempts(sql, None, attempt).await;
-        copied.map_err(|error| CopyError {
-            error,
-            line: line.get(),
-        })
-    }
-
-    /// Makes a savepoint. They nest.
-    ///
-    /// # Errors
-    /// As for [`PostgresTransaction::query`].
-    pub async fn savepoint(&self) -> Result<(), Error> {
-        let depth = self.savepoints.get() + 1;
-        self.control(&format!("SAVEPOINT sampan_{depth}")).await?;
-        self.savepoints.set(depth);
-        Ok(())
-    }
-
-    /// Ends the last savepoint. `keep` is false to undo what was done since, after which an error that happened since
-    /// does not count.
-    ///
-    /// # Errors
-    /// As for [`PostgresTransaction::query`].
-    pub async fn end_savepoint(&self, keep: bool) -> Result<(), Error> {
-        let depth = self.savepoints.get();
-        if depth == 0 {
-            return Err(Error::new(ErrorKind::Internal, "there is no savepoint"));
-        }
-        let release = format!("RELEASE SAVEPOINT sampan_{depth}");
-        if keep {
-            self.control(&release).await?;
-        } else {
-            self.savepoints.set(depth - 1);
-            if self.connection_is_there() {
-                *self.aborted.borrow_mut() = None;
-            }
-            let undo = format!("ROLLBACK TO SAVEPOINT sampan_{depth}; {release}");
-            return self.control(&undo).await;
-        }
-        self.savepoints.set(depth - 1);
-        Ok(())
+        self.attempts(sql, None, attempt).await
     }
 
     /// Reports whether no statement has succeeded or failed yet.
     pub(super) fn is_fresh(&self) -> bool {
         self.is_fresh.get()
-    }
-
-    /// Sends what makes a savepoint, without waiting. Not for a transaction that is fresh.
-    pub(super) fn send_savepoint<'a>(&self, lease: &'a Lease) -> Result<UnderWay<'a>, Error> {
-        self.check("")?;
-        let depth = self.savepoints.get() + 1;
-        self.savepoints.set(depth);
-        Ok(send_control(lease, format!("SAVEPOINT sampan_{depth}")))
-    }
-
-    /// Sends what ends the last savepoint and keeps what was done since, without waiting.
-    pub(super) fn send_release<'a>(&self, lease: &'a Lease) -> UnderWay<'a> {
-        send_control(
-            lease,
-            format!("RELEASE SAVEPOINT sampan_{}", self.savepoints.get()),
-        )
-    }
-
-    /// Takes note of the end of the last savepoint.
-    pub(super) fn released(&self, lease: &Lease, ended: Result<(), Failure>) -> Result<(), Error> {
-        self.savepoints.set(self.savepoints.get() - 1);
-        let ended = ended.map_err(|failure| failure.error("RELEASE SAVEPOINT", None));
-        self.settled(lease, ended, "")
     }
 
     /// Commits. After an error nothing of it is kept, but for
@@ -205,7 +120,7 @@ impl PostgresTransaction {
     pub async fn commit(self) -> Result<(), Error> {
         self.check("")?;
         let lease = self.lease()?;
-        let ask = Ask::Script("COMMIT".to_owned());
+        let ask = Ask::Control("COMMIT".to_owned());
         let commit = UnderWay::send(lease.connection(), ask, Stake::Commit);
         let committed = commit.over().await;
         let tag = commit.tag();
@@ -217,7 +132,12 @@ impl PostgresTransaction {
         committed.map_err(|failure| failure.error("COMMIT", None))?;
         self.lease.borrow_mut().take();
         match &*tag {
-            "COMMIT" => Ok(()),
+            "COMMIT" => {
+                if self.changes_types.get() {
+                    self.client.0.process.schema_changed();
+                }
+                Ok(())
+            }
             _ => Err(aborted("an error in it was not reported", "COMMIT")),
         }
     }
@@ -269,13 +189,21 @@ impl PostgresTransaction {
             attempt(lease).await
         };
         let done = self.attempts(sql, Some(&statement.sql), noting).await?;
-        self.client.0.ran(statement.sql.verb);
+        self.ran(&statement.sql);
         if statement.sql.verb == Verb::Local
             && let Ok(lease) = self.lease()
         {
             lease.connection().set_unlimited(true);
         }
         Ok(done)
+    }
+
+    /// Takes note of a statement that has run.
+    pub(super) fn ran(&self, sql: &Sql) {
+        self.client.0.ran(sql);
+        if sql.changes_types {
+            self.changes_types.set(true);
+        }
     }
 
     /// Runs statements that control the transaction.
@@ -285,31 +213,58 @@ impl PostgresTransaction {
     }
 
     /// Makes an attempt; with a new transaction if the connection turns out to be gone and nothing was done on it.
+    /// Statements that are sent together all go to the connection that is the transaction's in the end.
     pub(super) async fn attempts<T>(
         &self,
         sql: &str,
         parsed: Option<&Sql>,
         attempt: impl AsyncFn(&Lease) -> Result<T, Failure>,
     ) -> Result<T, Error> {
-        self.check(sql)?;
         for _ in 0..RERUNS_MAX {
-            let lease = self.lease()?;
+            self.check(sql)?;
+            let Ok(lease) = self.lease() else {
+                // Another statement begins it anew.
+                drop(self.beginning.lock().await);
+                continue;
+            };
+            let beginnings = self.beginnings.get();
             let ran = attempt(&lease).await;
-            if self.is_fresh.get() && lease.connection().has_ended() && ran.is_err() {
-                drop(lease);
-                self.begin_again().await?;
+            if self.beginnings.get() != beginnings {
+                // What was done here is gone with the connection.
                 continue;
             }
+            if self.is_fresh.get() && lease.connection().has_ended() && ran.is_err() {
+                drop(lease);
+                self.begin_again(beginnings).await?;
+                continue;
+            }
+            let is_done_without_rows = ran.as_ref().is_err_and(Failure::is_of_rows)
+                && parsed.is_some_and(|parsed| !parsed.only_reads());
             let ran = ran.map_err(|failure| failure.error(sql, parsed));
-            return self.settled(&lease, ran, sql);
+            let settled = self.settled(&lease, ran, sql);
+            if is_done_without_rows && let Err(error) = &settled {
+                // The server goes on, but what the statement has done must not stay.
+                *self.aborted.borrow_mut() = Some(error.message().to_owned());
+            }
+            return settled;
         }
         Err(aborted("connections are lost again and again", sql))
     }
 
-    async fn begin_again(&self) -> Result<(), Error> {
+    /// Begins on another connection, unless that has been done since it had begun so many times.
+    async fn begin_again(&self, beginnings: u32) -> Result<(), Error> {
+        let _turn = self.beginning.lock().await;
+        if self.beginnings.get() != beginnings {
+            return Ok(());
+        }
         self.lease.borrow_mut().take();
-        let lease = self.client.0.pool.lease().await?;
-        *self.begin.borrow_mut() = send_begin(&lease);
+        self.beginnings.set(beginnings + 1);
+        let leased = self.client.0.pool.lease().await;
+        let lease = leased.inspect_err(|error| {
+            *self.aborted.borrow_mut() = Some(error.message().to_owned());
+        })?;
+        let begin = begin_on(&lease).await;
+        *self.begin.borrow_mut() = begin;
         *self.lease.borrow_mut() = Some(Rc::new(lease));
         Ok(())
     }
@@ -358,7 +313,7 @@ impl Drop for PostgresTransaction {
             return;
         }
         // The connection is given back once it is rolled back.
-        let undo = Exchange::new(Ask::Script("ROLLBACK".to_owned()), Stake::Nothing);
+        let undo = Exchange::new(Ask::Control("ROLLBACK".to_owned()), Stake::Nothing);
         lease.connection().send(&undo);
         drop(tokio::task::spawn_local(async move {
             let _ = undo.over().await;
@@ -368,11 +323,32 @@ impl Drop for PostgresTransaction {
 }
 
 fn send_control(lease: &Lease, sql: String) -> UnderWay<'_> {
-    UnderWay::send(lease.connection(), Ask::Script(sql), Stake::Nothing)
+    UnderWay::send(lease.connection(), Ask::Control(sql), Stake::Nothing)
+}
+
+/// Sends BEGIN. Its answer is awaited only where something is under way on the connection: if that is asked to stop,
+/// the server may stop the BEGIN in its place, and the statement behind it would be committed by itself.
+async fn begin_on(lease: &Lease) -> Rc<Exchange> {
+    let is_behind_others = lease.connection().load() > 0;
+    let mut begin = send_begin(lease);
+    let mut left = RERUNS_MAX;
+    while is_behind_others && left > 0 {
+        let begun = begin.over().await;
+        match begun {
+            Err(Failure::Hit) => begin = send_begin(lease),
+            // For the first statement, which looks at it.
+            begun => {
+                begin.state.borrow_mut().failure = begun.err();
+                break;
+            }
+        }
+        left -= 1;
+    }
+    begin
 }
 
 fn send_begin(lease: &Lease) -> Rc<Exchange> {
-    let begin = Exchange::new(Ask::Script("BEGIN".to_owned()), Stake::Nothing);
+    let begin = Exchange::new(Ask::Control("BEGIN".to_owned()), Stake::Nothing);
     lease.connection().send(&begin);
     begin
 }

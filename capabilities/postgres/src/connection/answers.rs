@@ -98,7 +98,7 @@ fn failure(
 ) -> Failure {
     let may_be_done = match &exchange.ask {
         Ask::Run(steps) => current.done.len() == steps.len(),
-        Ask::Script(_) | Ask::Copy { .. } => true,
+        Ask::Script(_) | Ask::Control(_) | Ask::Copy { .. } => true,
         Ask::Describe(_) => false,
     };
     if error.is_fatal && exchange.stake == Stake::Commit && may_be_done {
@@ -159,7 +159,7 @@ fn described(
             }
             current.columns = Some(columns);
         }
-        Ask::Script(_) | Ask::Copy { .. } => {}
+        Ask::Script(_) | Ask::Control(_) | Ask::Copy { .. } => {}
     }
     Ok(())
 }

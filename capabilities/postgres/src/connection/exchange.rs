@@ -43,8 +43,10 @@ pub(crate) enum Ask {
     Describe(Vec<Rc<Statement>>),
     /// Runs statements, as one transaction where none is open.
     Run(Vec<Step>),
-    /// Runs a text of statements without parameters. Rows are dropped.
+    /// Runs a text of statements without parameters, which may last. Rows are dropped.
     Script(String),
+    /// Begins or ends a transaction or a savepoint, or cleans a connection: the server answers soon.
+    Control(String),
     /// Runs a `COPY ... FROM STDIN`, with the lines that it reads.
     Copy { sql: String, lines: Bytes },
 }

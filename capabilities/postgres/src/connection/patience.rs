@@ -95,8 +95,12 @@ impl ConnectionState {
     pub(super) fn count_tick(&mut self) -> Option<String> {
         let (first, _) = self.sent.front()?;
         let patience = &self.patience;
-        let is_long = matches!(first.ask, Ask::Script(_) | Ask::Copy { .. });
-        let is_unlimited = patience.is_unlimited || is_long;
+        let is_unlimited = match first.ask {
+            Ask::Script(_) | Ask::Copy { .. } => true,
+            Ask::Describe(_) | Ask::Run(_) => patience.is_unlimited,
+            // Its time is not that of the statements in it: without an answer the server is gone.
+            Ask::Control(_) => false,
+        };
         let mut state = first.state.borrow_mut();
         if is_unlimited && !state.is_cancelled {
             return None;
@@ -116,6 +120,6 @@ fn can_stop(exchange: &Rc<Exchange>) -> bool {
     match &exchange.ask {
         Ask::Run(_) => true,
         Ask::Script(_) | Ask::Copy { .. } => exchange.stake == Stake::Nothing,
-        Ask::Describe(_) => false,
+        Ask::Describe(_) | Ask::Control(_) => false,
     }
 }

@@ -198,7 +198,7 @@ impl ConnectionState {
 
     /// Writes the messages of an exchange.
     pub(super) fn encode(&mut self, exchange: &Exchange, out: &mut BytesMut) {
-        if !matches!(exchange.ask, Ask::Script(_) | Ask::Copy { .. }) {
+        if matches!(exchange.ask, Ask::Describe(_) | Ask::Run(_)) {
             for old in self.to_close.drain(..) {
                 messages::close_statement(out, old);
             }
@@ -229,7 +229,7 @@ impl ConnectionState {
                     messages::execute(out, u32::from(first_only));
                 }
             }
-            Ask::Script(sql) => return messages::query(out, sql),
+            Ask::Script(sql) | Ask::Control(sql) => return messages::query(out, sql),
             Ask::Copy { sql, lines } => {
                 messages::query(out, sql);
                 return messages::copy_data(out, lines);

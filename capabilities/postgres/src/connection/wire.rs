@@ -1,8 +1,10 @@
 //! Sockets: by tokio, or by another runtime whose owner gives a [`Dial`].
 
 use sampan_host::LocalFuture;
+use socket2::{SockRef, TcpKeepalive};
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 
@@ -30,6 +32,24 @@ impl std::fmt::Display for Address {
     }
 }
 
+/// The time after which the system asks whether the server is there, and the number of times that it asks.
+const ASK_AFTER: Duration = Duration::from_secs(15);
+const ASK_EVERY: Duration = Duration::from_secs(5);
+const ASKS_MAX: u32 = 3;
+
+/// Has the system end a connection of which nothing comes back, as where a firewall has forgotten it.
+fn end_when_silent(socket: &TcpStream) -> io::Result<()> {
+    let keepalive = TcpKeepalive::new()
+        .with_time(ASK_AFTER)
+        .with_interval(ASK_EVERY)
+        .with_retries(ASKS_MAX);
+    let socket = SockRef::from(socket);
+    socket.set_tcp_keepalive(&keepalive)?;
+    #[cfg(target_os = "linux")]
+    socket.set_tcp_user_timeout(Some(ASK_AFTER + ASK_EVERY * ASKS_MAX))?;
+    Ok(())
+}
+
 /// Opens the sockets of one worker.
 pub trait Dial {
     /// Connects to a server. The future stays on its thread.
@@ -49,6 +69,7 @@ impl Dial for TokioDial {
                     let socket = TcpStream::connect((host, port)).await?;
                     // Messages are written whole; waiting for more would only delay them.
                     socket.set_nodelay(true)?;
+                    end_when_silent(&socket)?;
                     Box::new(socket) as Box<dyn Wire>
                 }
                 Address::Unix(path) => Box::new(UnixStream::connect(path).await?),

@@ -58,6 +58,8 @@ pub(crate) struct Sql {
     pub(crate) calls_functions: bool,
     /// Reports whether code runs that may leave settings, locks or temporary tables on the connection: DO and CALL.
     pub(crate) leaves_traces: bool,
+    /// Reports whether it may change the types of columns: ALTER and DROP.
+    pub(crate) changes_types: bool,
     /// Places behind parameters: in the text for PostgreSQL, and as it is written.
     places: Vec<(usize, usize)>,
 }
@@ -87,6 +89,7 @@ impl Sql {
             has_returning: false,
             calls_functions: false,
             leaves_traces: false,
+            changes_types: false,
             places: Vec::new(),
         };
         let (mut words, mut calls) = (Words::default(), Calls::default());
@@ -119,6 +122,7 @@ impl Sql {
         parsed.verb = words.verb(&calls);
         parsed.calls_functions = calls.has_unknown;
         parsed.leaves_traces = matches!(words.first.as_deref(), Some("DO" | "CALL"));
+        parsed.changes_types = matches!(words.first.as_deref(), Some("ALTER" | "DROP"));
         parsed.has_returning = words.has_returning;
         if !words.has_returning && !words.has_many {
             parsed.insert = words.table.map(|table| Insert {

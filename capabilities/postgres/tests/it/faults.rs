@@ -72,6 +72,22 @@ fn a_login_that_is_refused_fails_at_once() {
 }
 
 /// Inserts a row in a transaction, by a statement or by a batch.
+/// Inserts two rows by statements that are sent together.
+async fn insert_two(db: &Db, id: i64) -> Result<(), Error> {
+    let tx = db.0.begin().await?;
+    let insert = async |id: i64| {
+        let params = Value::List(vec![Value::Int(id)]);
+        tx.exec("INSERT INTO t VALUES (?)", &params).await
+    };
+    let (one, other) = tokio::join!(insert(id), insert(id + SECOND));
+    one?;
+    other?;
+    tx.commit().await
+}
+
+/// The difference of the ids of two rows that are inserted together.
+const SECOND: i64 = 1_000_000;
+
 async fn insert_in_transaction(db: &Db, id: i64, is_batch: bool) -> Result<(), Error> {
     let insert = "INSERT INTO t VALUES (?)";
     let params = Value::List(vec![Value::Int(id)]);
@@ -105,8 +121,9 @@ fn connections_that_are_cut_lose_nothing_and_invent_nothing() {
                 false => proxy.rules.from_client.set(bytes),
             }
             let insert = "INSERT INTO t VALUES (?)";
-            let ended = match id % 3 {
+            let ended = match id % 4 {
                 0 => db.exec(insert, [Value::Int(id)]).await.map(drop),
+                3 => insert_two(&db, id).await,
                 way => insert_in_transaction(&db, id, way == 2).await,
             };
             let is_cut = proxy.rules.from_server.0.load(SeqCst) < 0
@@ -114,7 +131,12 @@ fn connections_that_are_cut_lose_nothing_and_invent_nothing() {
             proxy.rules.from_server.set(-1);
             proxy.rules.from_client.set(-1);
             let sql = "SELECT count(*) FROM t WHERE id = ?";
-            let found = Db::new(database.config()).cell(sql, [Value::Int(id)]).await;
+            let direct = Db::new(database.config());
+            let found = direct.cell(sql, [Value::Int(id)]).await;
+            if id % 4 == 3 {
+                let second = direct.cell(sql, [Value::Int(id + SECOND)]).await;
+                assert_eq!(second, found, "{bytes} bytes: {ended:?}");
+            }
             match ended {
                 Ok(()) => assert_eq!(found, "int 1", "{bytes} bytes"),
                 Err(error) if error.code() == Some(COMMIT_UNKNOWN) => {
@@ -131,7 +153,7 @@ fn connections_that_are_cut_lose_nothing_and_invent_nothing() {
         let mut bytes = 0;
         loop {
             let mut is_cut = false;
-            for _ in 0..3 {
+            for _ in 0..4 {
                 id += 1;
                 is_cut |= cut(from_server, bytes, id);
             }
@@ -273,6 +295,37 @@ fn a_server_that_does_not_answer_is_given_up() {
             tokio::task::yield_now().await;
             found = db.query("SELECT 3", ()).await;
         }
+    });
+}
+
+#[test]
+fn a_transaction_on_a_connection_that_does_not_answer_is_given_up() {
+    let Some(database) = Database::new() else {
+        return;
+    };
+    let proxy = Proxy::before(database.server.port);
+    run(async {
+        let mut config = behind(&proxy, &database);
+        config.statement_millis_max = 200;
+        config.connect_millis_max = 300;
+        config.connections_max = 1;
+        let db = Db::new(config);
+        assert_eq!(db.cell("SELECT 1", ()).await, "int 1");
+        proxy.rules.swallows.store(true, SeqCst);
+        let tx = db.0.begin().await.unwrap();
+        let error = tx.exec("SELECT 2", &Value::Null).await.unwrap_err();
+        assert_eq!(error.code(), Some("io"), "{error}");
+        drop(tx);
+        proxy.rules.swallows.store(false, SeqCst);
+        // Its connection takes no room.
+        while db.query("SELECT 3", ()).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+        let tx = db.0.begin().await.unwrap();
+        tx.exec("SELECT 4", &Value::Null).await.unwrap();
+        proxy.rules.swallows.store(true, SeqCst);
+        let error = tx.commit().await.unwrap_err();
+        assert_eq!(error.code(), Some(COMMIT_UNKNOWN), "{error}");
     });
 }
 

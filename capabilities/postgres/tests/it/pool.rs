@@ -392,6 +392,79 @@ fn statements_fit_a_schema_that_changes() {
 }
 
 #[test]
+fn parameters_fit_a_schema_that_changes() {
+    with_database(async |database| {
+        let server = Postgres::new(database.config()).expect("no files");
+        let (db, other) = (Db(server.client()), Db(server.client()));
+        let insert = "INSERT INTO t (due) VALUES (?)";
+        let due = || [Value::from("2026-01-31T15:30:00Z")];
+        let last = "SELECT due::text FROM t ORDER BY id DESC LIMIT 1";
+        db.exec("CREATE TABLE t (id serial, due date)", ())
+            .await
+            .unwrap();
+        for (way, then) in [
+            ("here", "date"),
+            ("in a transaction", "date"),
+            ("outside", "date"),
+        ] {
+            let back = format!("ALTER TABLE t ALTER due TYPE {then}");
+            db.exec(&back, ()).await.unwrap();
+            other.exec(insert, due()).await.unwrap();
+            assert_eq!(other.cell(last, ()).await, "text 2026-01-31", "{way}");
+            let change = "ALTER TABLE t ALTER due TYPE timestamptz";
+            match way {
+                "here" => drop(db.exec(change, ()).await.unwrap()),
+                "outside" => {
+                    database.psql(change);
+                    server.schema_changed();
+                }
+                _ => {
+                    let tx = db.0.begin().await.unwrap();
+                    tx.exec(change, &Value::Null).await.unwrap();
+                    tx.commit().await.unwrap();
+                }
+            }
+            other.exec(insert, due()).await.unwrap();
+            let found = other.cell(last, ()).await;
+            assert_eq!(found, "text 2026-01-31 15:30:00+00", "{way}");
+        }
+    });
+}
+
+#[test]
+fn a_write_whose_rows_are_too_large_says_that_it_is_saved() {
+    with_database(async |database| {
+        let db = Db::new(database.config());
+        db.exec("CREATE TABLE t (id int)", ()).await.unwrap();
+        let limits = RowLimits {
+            result_bytes_max: 10_000,
+            ..RowLimits::default()
+        };
+        let many = "INSERT INTO t SELECT i FROM generate_series(1, 5000) i RETURNING id";
+        let error = db.0.query(many, &Value::Null, limits).await.unwrap_err();
+        assert_eq!(error.code(), Some("too_large"), "{error}");
+        assert!(error.message().contains("its changes are saved"), "{error}");
+        assert_eq!(db.cell("SELECT count(*) FROM t", ()).await, "int 5000");
+        // In a transaction nothing of it is.
+        let tx = db.0.begin().await.unwrap();
+        let error = tx.query(many, &Value::Null, limits).await.unwrap_err();
+        assert_eq!(error.code(), Some("too_large"), "{error}");
+        let error = tx.exec("SELECT 1", &Value::Null).await.unwrap_err();
+        assert_eq!(error.code(), Some("aborted"), "{error}");
+        assert_eq!(tx.commit().await.unwrap_err().code(), Some("aborted"));
+        let tx = db.0.begin().await.unwrap();
+        tx.savepoint().await.unwrap();
+        assert!(tx.query(many, &Value::Null, limits).await.is_err());
+        tx.end_savepoint(false).await.unwrap();
+        tx.exec("INSERT INTO t VALUES (1)", &Value::Null)
+            .await
+            .unwrap();
+        tx.commit().await.unwrap();
+        assert_eq!(db.cell("SELECT count(*) FROM t", ()).await, "int 5001");
+    });
+}
+
+#[test]
 fn prepared_statements_are_bounded() {
     with_database(async |database| {
         let mut config = database.config();

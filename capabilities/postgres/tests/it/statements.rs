@@ -180,3 +180,35 @@ fn an_insert_tells_the_id_of_its_last_row() {
         assert_eq!(done.unwrap().last_id, 13);
     });
 }
+
+#[test]
+fn a_user_who_may_only_insert_inserts() {
+    with_database(async |database| {
+        let user = format!("{}_adds", database.name);
+        database.psql(&format!(
+            "CREATE ROLE \"{user}\" LOGIN PASSWORD 'p'; CREATE TABLE audit (id serial PRIMARY KEY, what text); \
+             CREATE TABLE secured (id serial PRIMARY KEY, what text); \
+             ALTER TABLE secured ENABLE ROW LEVEL SECURITY; \
+             CREATE POLICY adds ON secured FOR INSERT WITH CHECK (true); \
+             GRANT INSERT ON audit TO \"{user}\"; GRANT INSERT, SELECT ON secured TO \"{user}\"; \
+             GRANT USAGE ON audit_id_seq, secured_id_seq TO \"{user}\""
+        ));
+        let mut config = database.config();
+        (config.user, config.password) = (user, Some("p".into()));
+        let db = Db::new(config);
+        for table in ["audit", "secured"] {
+            let sql = format!("INSERT INTO {table} (what) VALUES (?)");
+            let done = db.exec(&sql, [Value::from("x")]).await.unwrap();
+            assert_eq!((done.changes, done.last_id), (1, 0), "{table}");
+            // With the right to read it there is an id again.
+            database.psql(&format!(
+                "GRANT SELECT ON audit TO PUBLIC; DROP POLICY IF EXISTS sees ON {table}; \
+                 CREATE POLICY sees ON {table} FOR SELECT USING (true)"
+            ));
+            let done = Db::new(database.config())
+                .exec(&sql, [Value::from("y")])
+                .await;
+            assert_eq!(done.unwrap().last_id, 2, "{table}");
+        }
+    });
+}

@@ -29,7 +29,7 @@ fn a_function_whose_result_cannot_be_given_is_not_called_again() {
                 Ok(rows) => assert!(is_rerun && rows.len() == 1, "{sql}"),
                 Err(error) => {
                     assert!(!is_rerun, "{error}");
-                    assert!(error.message().contains("it was run"), "{error}");
+                    assert!(error.message().contains("its changes are saved"), "{error}");
                 }
             }
             assert_eq!(database.psql("SELECT count(*) FROM t"), count, "{sql}");

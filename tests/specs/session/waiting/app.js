@@ -11,8 +11,16 @@ app.get("/transaction", async (req) => {
   });
   req.session.after = 3;
 });
+let holds = false;
 app.get("/hold", async () => {
-  await db.transaction(() => time.sleep(0.5));
+  await db.transaction(async () => {
+    holds = true;
+    await time.sleep(0.7);
+    holds = false;
+  });
+});
+app.get("/holding", async () => {
+  while (!holds) await time.sleep(0.01);
 });
 // The first write of this route comes while another request has the write connection: it waits, and nobody else does.
 app.get("/set/:n", (req) => { req.session.n = req.params.n; });

@@ -12,8 +12,16 @@ app.get("/transaction", function(req)
   end)
   req.session.after = 3
 end)
+local holds = false
 app.get("/hold", function()
-  db.transaction(function() time.sleep(0.5) end)
+  db.transaction(function()
+    holds = true
+    time.sleep(0.7)
+    holds = false
+  end)
+end)
+app.get("/holding", function()
+  while not holds do time.sleep(0.01) end
 end)
 -- The first write of this route comes while another request has the write connection: it waits, and nobody else does.
 app.get("/set/:n", function(req) req.session.n = req.params.n end)
