@@ -11,7 +11,7 @@ use crate::codec::fault::Exceeded;
 use crate::limits::Limits;
 use crate::peer::Peer;
 
-/// A buffer of this size is not counted: each connection may have one.
+/// A buffer of this size is not counted, nor are those that a connection has together: each connection may have one.
 pub(crate) const UNCOUNTED_BYTES_MAX: usize = 64 * 1024;
 
 /// The memory of all bodies of a server, shared by its workers.

@@ -100,6 +100,7 @@ impl HttpSink {
     pub(crate) fn into_response(mut self) -> Response {
         if let (Some(EndAnswer::File(file)), Some(view)) = (&self.served, &self.view) {
             file.complete(&mut self.response, view.request());
+            view.additions.note_file();
         }
         if let Some(stream) = self.stream {
             let body = match &self.view {

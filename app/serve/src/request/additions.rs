@@ -31,6 +31,8 @@ struct Progress {
     is_personal: bool,
     /// True if the answer is one that was recorded.
     is_replayed: bool,
+    /// True if the body is a file, wherever its bytes come from.
+    is_file: bool,
     /// The number of parts that go on beside or after its handler: a stream that sends the answer, the cleanup of what
     /// was given up.
     parts: u8,
@@ -174,6 +176,16 @@ impl Additions {
     /// Reports whether the answer is made for its client alone.
     pub(crate) fn is_personal(&self) -> bool {
         self.progress.get().is_personal
+    }
+
+    /// Takes note that the body is a file.
+    pub(crate) fn note_file(&self) {
+        self.change(|progress| progress.is_file = true);
+    }
+
+    /// Reports whether the body is a file.
+    pub(crate) fn is_file(&self) -> bool {
+        self.progress.get().is_file
     }
 
     /// Puts the field lines into the answer, which is complete then.

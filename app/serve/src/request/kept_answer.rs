@@ -108,7 +108,8 @@ impl View {
         if self.additions.store().get::<AcceptedSocket>().is_some() {
             return None;
         }
-        let bytes = bytes_of(response.body());
+        // A small file is sent from memory, but a copy would not change with it, and has no ranges.
+        let bytes = bytes_of(response.body()).filter(|_| !self.additions.is_file());
         let mut answer = copy_of_head(response);
         self.add_fields_to(&mut answer, around)?;
         let is_wanted = keeper.wants(KeptHead {

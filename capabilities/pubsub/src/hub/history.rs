@@ -118,6 +118,20 @@ impl Histories {
         Missed::These(history.messages.range(first..).cloned().collect())
     }
 
+    /// Forgets the topics that were not kept until now. Nothing is known of their messages up to the one with the
+    /// number `last`, nor of those of topics in which none was published.
+    pub(crate) fn forget_unless(&mut self, last: u64, was_kept: impl Fn(&str) -> bool) {
+        self.forgotten = self.forgotten.max(last);
+        let forgotten: Vec<_> = self
+            .by_topic
+            .extract_if(|topic, _| !was_kept(topic))
+            .collect();
+        for (_, history) in forgotten {
+            self.by_age.remove(&history.last());
+            self.bytes -= history.bytes + TOPIC_BYTES;
+        }
+    }
+
     /// Forgets everything. Nothing is known of the messages up to the one with this number.
     pub(crate) fn clear(&mut self, forgotten: u64) {
         *self = Self {

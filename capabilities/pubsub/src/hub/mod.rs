@@ -105,7 +105,14 @@ impl Hub {
     pub(crate) fn configure(&self, config: TopicsConfig, rules: TopicRules) {
         let mut state = self.state();
         state.config = Some(config);
-        state.rules = rules;
+        // Each worker says the same.
+        if state.rules != rules {
+            let last = state.last;
+            let before = std::mem::replace(&mut state.rules, rules);
+            state
+                .histories
+                .forget_unless(last, |topic| before.history(topic) > 0);
+        }
     }
 
     /// Adds a worker, in place of one before.

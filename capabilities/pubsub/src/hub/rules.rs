@@ -21,7 +21,7 @@ impl TopicRule {
 }
 
 /// The rules of a project. The first that matches counts.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TopicRules(pub Arc<[TopicRule]>);
 
 impl TopicRules {

@@ -65,6 +65,45 @@ fn a_client_that_was_away_alone_has_missed_what_was_published() {
 }
 
 #[test]
+fn a_topic_that_keeps_messages_from_a_reload_on_knows_none_of_those_before() {
+    let hub = hub();
+    let (key, inbox) = hub.add_worker(1);
+    let rules = |patterns: &[&str]| {
+        let rule = |pattern: &&str| TopicRule {
+            pattern: (*pattern).to_owned(),
+            history: 3,
+        };
+        let rules: Vec<_> = patterns.iter().map(rule).collect();
+        hub.configure(TopicsConfig::default(), TopicRules(rules.into()));
+    };
+    let missed = |topic: &str, last: &str| match hub.resume(key, &topic.into(), last).1 {
+        Missed::These(messages) => Some(messages.len()),
+        Missed::TooMany => None,
+    };
+    let last_of = |topic: &str| {
+        hub.add_interest(key, &topic.into());
+        publish(&hub, topic, "1");
+        let came = inbox.take().messages;
+        publish(&hub, topic, "2");
+        hub.remove_interest(key, topic);
+        came.back().expect("a message").message.id.to_string()
+    };
+    let (kept, other) = (last_of("kept:a"), last_of("other"));
+    rules(&["kept:*", "other"]);
+    publish(&hub, "other", "3");
+    assert_eq!(missed("kept:a", &kept), Some(1));
+    assert_eq!(missed("other", &other), None);
+    // The second worker says the same, and one that keeps none for a while forgets.
+    let other = last_of("other");
+    rules(&["kept:*", "other"]);
+    assert_eq!(missed("other", &other), Some(1));
+    rules(&["kept:*"]);
+    rules(&["kept:*", "other"]);
+    publish(&hub, "other", "4");
+    assert_eq!(missed("other", &other), None);
+}
+
+#[test]
 fn one_worker_runs_the_functions_that_run_once() {
     let hub = hub();
     let (second, second_inbox) = hub.add_worker(2);

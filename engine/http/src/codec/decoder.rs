@@ -167,11 +167,11 @@ impl Decoder {
         Some((grown, grown.min(self.buf.len() + UNCOUNTED_BYTES_MAX)))
     }
 
-    /// Returns the same before so many bytes more.
-    pub(crate) fn large_growth_by(&self, bytes: usize) -> Option<(usize, usize)> {
+    /// Returns the same before so many bytes more. A buffer of at most `uncounted_max` bytes is no large one.
+    pub(crate) fn growth_by(&self, bytes: usize, uncounted_max: usize) -> Option<(usize, usize)> {
         let (needed, capacity) = (self.buf.len() + bytes, self.buf.capacity());
         let grown = (needed > capacity).then(|| (needed.max(2 * capacity), needed));
-        grown.filter(|(bytes, _)| *bytes > UNCOUNTED_BYTES_MAX)
+        grown.filter(|(bytes, _)| *bytes > uncounted_max)
     }
 
     /// Grows the buffer to a capacity. Returns false where the system has no memory.

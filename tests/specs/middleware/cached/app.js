@@ -56,4 +56,5 @@ app.get("/page/store", withHeaders("store", { "Cache-Control": "no-store" }));
 app.get("/page/agent", withHeaders("agent", { Vary: "User-Agent" }));
 app.get("/page/tenant", withHeaders("tenant", { Vary: "X-Tenant, Accept" }));
 app.get("/page/large", () => run("large") + "x".repeat(1024 * 1024));
+app.get("/page/file", () => app.file("notes.txt", { folder: "files" }));
 app.get("/short", () => run("short"));

@@ -10,6 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::wakers::ReadyList;
+use crate::received::UNCOUNTED_BYTES_MAX;
 
 /// The bodies of one connection.
 pub(super) struct BodyBudget {
@@ -91,6 +92,15 @@ impl BodyShare {
         budget.bytes.set(budget.bytes.get() + bytes);
         self.withheld += bytes;
         budget.withheld.set(budget.withheld.get() + bytes);
+    }
+
+    /// Returns the size that a buffer may have without being counted among those of the server: none once the bodies of
+    /// the connection together are larger than that of one.
+    pub(super) fn uncounted_bytes_max(&self) -> usize {
+        match self.budget.bytes.get() > UNCOUNTED_BYTES_MAX {
+            true => 0,
+            false => UNCOUNTED_BYTES_MAX,
+        }
     }
 
     /// Returns the bytes for which the client is to be given a new window now: all, or 0 while this stream must wait.

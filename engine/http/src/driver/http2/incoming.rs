@@ -97,7 +97,8 @@ impl Incoming {
                 self.release(share.take_all());
                 return Poll::Ready(Collected::Refused(fault));
             }
-            if let Some(capacity) = request.decoder.large_growth_by(bytes.len())
+            let uncounted_max = share.uncounted_bytes_max();
+            if let Some(capacity) = request.decoder.growth_by(bytes.len(), uncounted_max)
                 && let Err(limit) = request.grow(capacity, &local.shared.clients.received)
             {
                 self.release(share.take_all());

@@ -115,6 +115,31 @@ fn a_body_without_room_is_refused() {
 }
 
 #[test]
+fn small_bodies_of_one_connection_count_together() {
+    let limits = Limits {
+        received_bytes_max: 200_000,
+        received_bytes_per_client_max: 200_000,
+        ..Limits::default()
+    };
+    let (server, _) = uploads(limits);
+    let mut client = Client::new(&server);
+    let mut open = Vec::new();
+    for _ in 0..20 {
+        let request = http::Request::post("https://h/length").header("content-length", 50_000);
+        let (response, mut stream) = client.send(request.body(()).unwrap(), false);
+        // Without its end the body stays in memory.
+        stream.send_data(vec![b'a'; 40_000].into(), false).unwrap();
+        open.push((response, stream));
+    }
+    let (response, _) = open.pop().unwrap();
+    assert_eq!(client.read(response).status, 503);
+    drop(open);
+    wait::until("room again", || {
+        client.post("/length", &[b'a'; 60_000]).text() == "60000"
+    });
+}
+
+#[test]
 fn bodies_are_held_to_their_limits() {
     let limits = Limits {
         body_bytes_max: 1000,
