@@ -1,6 +1,10 @@
-//! The arguments of jobs as JSON: whole numbers that would not come back as they were.
+//! The arguments of jobs as JSON: whole numbers that would not come back as they were, and unique keys.
 
-use sampan_host::Error;
+use crate::options::{json_text, json_value};
+use sampan_host::{Error, Value};
+use sha2::{Digest, Sha256};
+use std::borrow::Cow;
+use std::fmt::Write;
 
 /// A whole number in JSON that neither 64 bits nor a number of the script keep as it is.
 #[derive(Debug, PartialEq, Eq)]
@@ -95,6 +99,48 @@ fn is_changed(number: &str) -> bool {
     is_whole && !is_kept() && !is_float()
 }
 
+/// The most bytes of a key that has the arguments themselves. An entry of an index of PostgreSQL has 2,704 at most, and
+/// the key of a job that has ended is longer.
+const KEY_BYTES_MAX: usize = 1_000;
+
+/// Returns the unique key of a job by its arguments, which an engine has written as JSON.
+///
+/// # Errors
+/// The arguments are not JSON.
+pub(crate) fn key_of_args(name: &str, json: &str) -> Result<String, Error> {
+    let args = sorted(json)?;
+    if name.len() + 1 + args.len() <= KEY_BYTES_MAX {
+        return Ok(format!("{name}\t{args}"));
+    }
+    // No JSON begins with this word.
+    let mut key = format!("{name}\tsha256:");
+    for byte in Sha256::digest(args.as_bytes()) {
+        let _ = write!(key, "{byte:02x}");
+    }
+    Ok(key)
+}
+
+/// Returns the JSON with the members of all objects in one order: JavaScript writes them as they were added.
+fn sorted(json: &str) -> Result<Cow<'_, str>, Error> {
+    if !json.contains('{') {
+        return Ok(Cow::Borrowed(json));
+    }
+    let mut value = json_value(json)?;
+    sort(&mut value);
+    json_text(&value).map(Cow::Owned)
+}
+
+fn sort(value: &mut Value) {
+    match value {
+        Value::List(items) => items.iter_mut().for_each(sort),
+        Value::Map(members) => {
+            members.sort_by(|(one, _), (other, _)| one.cmp(other));
+            members.iter_mut().for_each(|(_, member)| sort(member));
+        }
+        _ => {}
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,5 +171,30 @@ mod tests {
              more than 64 bits: pass it as a text"
         );
         assert!(check("part", "-9223372036854775809").is_err());
+    }
+
+    fn key(json: &str) -> String {
+        key_of_args("send", json).expect("it is JSON")
+    }
+
+    #[test]
+    fn the_order_of_members_makes_no_other_key() {
+        let sorted = r#"{"a":[{"b":1,"c":"x"}],"d":{"e":null,"f":9007199254740993}}"#;
+        let other = r#"{"d":{"f":9007199254740993,"e":null},"a":[{"c":"x","b":1}]}"#;
+        assert_eq!(key(other), format!("send\t{sorted}"));
+        assert_eq!(key(sorted), key(other));
+        assert_ne!(key("[1,2]"), key("[2,1]"));
+        assert_ne!(key(r#"{"a":1,"b":2}"#), key(r#"{"a":2,"b":1}"#));
+    }
+
+    #[test]
+    fn long_arguments_have_a_short_key_of_their_own() {
+        let list = |last| format!("[{}{last}]", "\"0123456789\",".repeat(200));
+        let long = key(&list(1));
+        assert_eq!(long.len(), "send\tsha256:".len() + 64);
+        assert_eq!(long, key(&list(1)));
+        assert_ne!(long, key(&list(2)));
+        let other = key_of_args("other", &list(1)).expect("it is JSON");
+        assert_ne!(long, other);
     }
 }

@@ -119,8 +119,9 @@ fn thread_jobs(worker: &Context) -> Rc<ThreadJobs> {
 fn serve(setup: &IsolateSetup<'_>) {
     let config = setup.settings.resolve(&SECTION, JobsConfig::from_settings);
     if let (Some(jobs), Ok(config)) = (setup.context.get::<Rc<IsolateJobs>>(), config) {
-        let (policies, crons) = (jobs.declarations.policies(), jobs.declarations.crons());
-        jobs.desk.serve(config, policies, crons);
+        let declared = &jobs.declarations;
+        let policies = (declared.policies(), declared.unique());
+        jobs.desk.serve(config, policies, declared.crons());
         thread_jobs(setup.worker)
             .current
             .replace(Some(Rc::clone(&*jobs)));

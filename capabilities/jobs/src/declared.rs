@@ -4,7 +4,7 @@ use crate::crons::{CRON_PREFIX, CronRule, CronRules};
 use sampan_host::jobs::{JobDeclaration, JobPolicy, JobRunner, OWN_PREFIX};
 use sampan_host::{Callback, Error, Place, refusals};
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -123,5 +123,12 @@ impl Declarations {
         let all = by_name.iter();
         all.map(|(name, declared)| (name.clone(), declared.policy.clone()))
             .collect()
+    }
+
+    /// Returns the names whose jobs have no others with the same arguments.
+    pub(crate) fn unique(&self) -> BTreeSet<String> {
+        let by_name = self.by_name.borrow();
+        let unique = by_name.iter().filter(|(_, declared)| declared.is_unique);
+        unique.map(|(name, _)| name.clone()).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! Adding jobs in the transaction of the caller, for scripts and for other capabilities.
 
-use crate::arguments::{self, of_entry};
+use crate::arguments::{self, key_of_args, of_entry};
 use crate::attempts::worker;
 use crate::declared::{Body, Declared};
 use crate::ids::next_ids;
@@ -26,14 +26,24 @@ impl QueueHandle {
     /// Checks a job, and returns the name of its queue.
     pub(crate) fn check(&self, job: &NewJob) -> Result<String, Error> {
         let queue = self.0.policy(&job.name)?.queue;
-        let (bytes, bytes_max) = (job.args.len(), self.0.desk.args_bytes_max());
-        if bytes <= bytes_max || job.name.starts_with(OWN_PREFIX) {
-            return Ok(queue);
+        self.check_size(&job.name, &job.args)?;
+        Ok(queue)
+    }
+
+    /// Checks the arguments of the job that follows a batch.
+    pub(crate) fn check_follower(&self, name: &str, args: &str) -> Result<(), Error> {
+        arguments::check(name, args)?;
+        self.check_size(name, args)
+    }
+
+    fn check_size(&self, name: &str, args: &str) -> Result<(), Error> {
+        let (bytes, bytes_max) = (args.len(), self.0.desk.args_bytes_max());
+        if bytes <= bytes_max || name.starts_with(OWN_PREFIX) {
+            return Ok(());
         }
         Err(Error::script(format!(
-            "the arguments of the job {:?} have {bytes} bytes; at most {bytes_max} are allowed ([jobs] \
-             args_bytes_max): keep large data in a table or a file",
-            job.name
+            "the arguments of the job {name:?} have {bytes} bytes; at most {bytes_max} are allowed ([jobs] \
+             args_bytes_max): keep large data in a table or a file"
         )))
     }
 
@@ -276,13 +286,10 @@ pub(crate) fn new_job(jobs: &IsolateJobs, call: JobCall) -> Result<NewJob, Error
         priority,
         unique,
     } = EnqueueOptions::read(options, now())?;
-    let declared = jobs.declarations.get(&name);
     let unique = match unique {
         // Names and keys have no control characters, so no key of one job is one of another.
         Some(key) => Some(format!("{name}\n{key}")),
-        None if declared.is_some_and(|declared| declared.is_unique) => {
-            Some(format!("{name}\t{json}"))
-        }
+        None if jobs.is_unique(&name) => Some(key_of_args(&name, &json)?),
         None => None,
     };
     Ok(NewJob {

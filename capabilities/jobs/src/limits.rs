@@ -73,6 +73,9 @@ pub(crate) const PRUNE: Duration = Duration::from_secs(60);
 pub(crate) const DENIED_AGAIN: Duration = Duration::from_secs(60);
 /// The longest lease, in milliseconds.
 pub(crate) const LEASE_MILLIS_MAX: u64 = 24 * 3_600 * 1_000;
+/// A job whose name a process does not declare is left so many milliseconds after the end of its lease to those that
+/// declare it: they know how often it is tried.
+pub(crate) const LEFT_MILLIS: i64 = 24 * 3_600 * 1_000;
 /// A clock that is set back by more, in milliseconds, was wrong before: crons go on by the new time.
 pub(crate) const SET_BACK_MILLIS: i64 = 3 * 3_600 * 1_000;
 /// The difference between the time of day and the time that has passed from which on the clock has jumped.

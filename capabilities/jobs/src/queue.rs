@@ -46,6 +46,14 @@ impl IsolateJobs {
         self.desk.policy(name).ok_or_else(|| self.unknown(name))
     }
 
+    /// Reports whether there is one job of this name with the same arguments at a time.
+    pub(crate) fn is_unique(&self, name: &str) -> bool {
+        match self.declarations.get(name) {
+            Some(declared) => declared.is_unique,
+            None => self.desk.is_unique(name),
+        }
+    }
+
     #[cold]
     fn unknown(&self, name: &str) -> Error {
         let mut known = self.desk.names();

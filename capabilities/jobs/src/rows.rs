@@ -315,6 +315,9 @@ impl NewJobs {
         }
         arguments::check_list(&name, &list)?;
         let BatchOptions { then, args } = BatchOptions::read(args.take(2))?;
+        if let Some(then) = &then {
+            queue.check_follower(then, &args)?;
+        }
         let jobs = items.iter().map(|item| {
             let args = Value::Text(json_text(item)?);
             let (name, options) = (name.clone(), Value::Null);

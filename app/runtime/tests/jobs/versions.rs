@@ -1,8 +1,9 @@
 //! Two versions of an app with one database, as in a rolling deploy.
 
 use super::clock::Clock;
-use super::{alone, ask, start};
+use super::{alone, ask, database, start};
 use sampan_client::wait;
+use sampan_host::Value;
 
 /// 2026-05-02T00:10:00Z.
 const BEGIN: u64 = 1_777_680_600;
@@ -67,4 +68,50 @@ fn a_cron_runs_at_the_times_of_both_versions() {
 fn a_time_of_both_versions_runs_once() {
     let versions = [("0 * * * *", "UTC"), ("0,30 * * * *", "UTC")];
     assert_eq!(runs(versions, &[20, 50, 80, 110]), [20, 50, 80, 110]);
+}
+
+const OLD: &str = r#"
+local app = require "sampan"
+local db = app.db
+app.job("known", function() end)
+app.post("/known", function() app.enqueue("known") end)
+app.get("/states", function()
+  local states = {}
+  for i, row in ipairs(db.query("SELECT id, state FROM _sampan_jobs ORDER BY id")) do
+    states[i] = ("%d %s"):format(row.id, row.state)
+  end
+  return app.text(table.concat(states, ", "))
+end)
+"#;
+
+/// Jobs whose processes died an hour and 25 hours ago.
+const LEFT: &str = "INSERT INTO _sampan_jobs(id, name, queue, args, state, priority, due, added, attempt, token, lease)
+    SELECT column1, column2, 'default', '1', 'running', 0, 0, 0, 1, 1, unixepoch() * 1000 - column3 * 3600000
+    FROM (VALUES (1, 'new', 1), (2, 'new', 25), (3, 'known', 1))";
+
+#[test]
+fn a_process_that_does_not_declare_a_job_leaves_its_attempts_to_one_that_does() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().expect("a folder");
+    let sections = "[jobs]\nlease = \"1s\"\n";
+    let old = start(folder.path(), OLD, sections);
+    ask(&old, "POST", "/known");
+    let states = |expected: &str| {
+        wait::until(expected, || ask(&old, "GET", "/states") == expected);
+    };
+    states("");
+    let db = database(folder.path());
+    assert_eq!(db.own_write(LEFT, &Value::Null).expect("written"), Some(3));
+    db.finish_loading().expect("committed");
+    drop(db);
+    // Its own has run again, and nobody has come for the oldest in a day.
+    states("1 running, 2 scheduled");
+    let app = format!("{OLD}\napp.job('new', {{ attempts = 1 }}, function() end)\n");
+    let new = start(folder.path(), &app, sections);
+    wait::until("it is dead after its only attempt", || {
+        ask(&new, "GET", "/states").starts_with("1 dead")
+    });
+    for server in [old, new] {
+        assert!(server.shutdown());
+    }
 }

@@ -17,7 +17,7 @@ pub(crate) use entries::{Ended, Failure, Handed, Outcome, Progress};
 use queue_state::QueueState;
 use sampan_host::jobs::JobPolicy;
 use sampan_host::trace::RemoteParent;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -56,6 +56,8 @@ pub(crate) struct Desk {
 struct DeskState {
     config: JobsConfig,
     policies: BTreeMap<String, JobPolicy>,
+    /// The names whose jobs have no others with the same arguments.
+    unique: BTreeSet<String>,
     crons: CronRules,
     waiting: VecDeque<Taken>,
     /// The jobs that have waited so long for a thread that their starts are to be counted anew.
@@ -73,6 +75,7 @@ impl Desk {
             state: Mutex::new(DeskState {
                 config,
                 policies: BTreeMap::new(),
+                unique: BTreeSet::new(),
                 crons: CronRules::new(),
                 waiting: VecDeque::new(),
                 late: Vec::new(),
@@ -105,12 +108,12 @@ impl Desk {
     pub(crate) fn serve(
         &self,
         config: JobsConfig,
-        policies: BTreeMap<String, JobPolicy>,
+        (policies, unique): (BTreeMap<String, JobPolicy>, BTreeSet<String>),
         crons: CronRules,
     ) {
         let mut state = self.lock();
         state.config = config;
-        state.policies = policies;
+        (state.policies, state.unique) = (policies, unique);
         state.crons = crons;
         drop(state);
         // A rate may be another now.
@@ -130,6 +133,11 @@ impl Desk {
     /// Returns the rules for the jobs of a name.
     pub(crate) fn policy(&self, name: &str) -> Option<JobPolicy> {
         self.lock().policies.get(name).cloned()
+    }
+
+    /// Reports whether there is one job of this name with the same arguments at a time.
+    pub(crate) fn is_unique(&self, name: &str) -> bool {
+        self.lock().unique.contains(name)
     }
 
     /// Returns the crons.

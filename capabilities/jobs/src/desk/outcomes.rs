@@ -1,6 +1,6 @@
 //! The ends and the progress of attempts, on their way from the threads to the table.
 
-use super::{Desk, Ended, Progress};
+use super::{Desk, Ended, Outcome, Progress};
 
 impl Desk {
     /// Takes note of a progress.
@@ -9,11 +9,23 @@ impl Desk {
         self.keeper.notify_one();
     }
 
-    /// Returns the attempts that have ended and what was told of others, for the table.
+    /// Returns the attempts that have ended and the progress that was told, for the table. That of jobs which are done
+    /// and not kept goes with them.
     pub(crate) fn take_ended(&self) -> (Vec<Ended>, Vec<(i64, Progress)>) {
         let mut state = self.lock();
         let ended = std::mem::take(&mut state.ended);
-        (ended, state.progress.drain().collect())
+        let mut progress = std::mem::take(&mut state.progress);
+        if state.config.keep_done_millis == 0 {
+            for Ended { job, .. } in ended.iter().filter(|one| one.outcome == Outcome::Done) {
+                if progress
+                    .get(&job.id)
+                    .is_some_and(|told| told.token == job.token)
+                {
+                    progress.remove(&job.id);
+                }
+            }
+        }
+        (ended, progress.into_iter().collect())
     }
 
     /// Puts ends back that could not be written.

@@ -120,7 +120,7 @@ mod tests {
     use crate::crons::CronRules;
     use crate::table::rates::StartSlot;
     use sampan_host::jobs::JobPolicy;
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
     /// A desk whose queue `api` has a rate of 10 in an hour.
     fn desk() -> Desk {
@@ -149,7 +149,7 @@ mod tests {
         };
         let desk = Desk::new(config.clone());
         let policies = BTreeMap::from([("call".to_owned(), policy)]);
-        desk.serve(config, policies, CronRules::new());
+        desk.serve(config, (policies, BTreeSet::new()), CronRules::new());
         desk
     }
 
@@ -180,7 +180,11 @@ mod tests {
         desk.is_full("api", 100);
         assert!(desk.pause(None, 0) <= Duration::from_millis(101));
         // Another rate after a reload may leave room.
-        desk.serve(desk.config(), BTreeMap::new(), CronRules::new());
+        desk.serve(
+            desk.config(),
+            (BTreeMap::new(), BTreeSet::new()),
+            CronRules::new(),
+        );
         assert_eq!(desk.rate_pause(), LOOK);
     }
 

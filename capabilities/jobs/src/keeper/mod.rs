@@ -24,7 +24,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::task::{JoinHandle, spawn_local};
 use tokio::time::{sleep, timeout};
-use upkeep::longest_lease;
 
 /// The keeper of a process, or of a test.
 pub(crate) struct Keeper {
@@ -277,8 +276,7 @@ impl Keeper {
         }
         *room = found;
         let has_held = extends && !self.desk.held().is_empty();
-        let has_expired = extends
-            && (!table.expired(now(), 1)?.is_empty() || table.any_later(longest_lease(now()))?);
+        let has_expired = extends && self.has_expired()?;
         if extends && !has_held && !has_expired {
             self.extended = Instant::now();
         }
@@ -292,8 +290,10 @@ impl Keeper {
         room: &[(String, usize)],
         upkeep: Upkeep,
     ) -> Result<(), Error> {
+        let asked = Instant::now();
         self.tables.writable().await?;
         self.tables.begin()?;
+        self.note_wait(asked.elapsed());
         let tables = Rc::clone(&self.tables);
         // The group is committed with the writes of others, also where those of this turn fail.
         let written = JobTable(&*tables).atomically(|| self.write(turn, room, upkeep));
@@ -316,15 +316,17 @@ impl Keeper {
         }
         (self.looked, self.pruned) = (None, None);
         self.crons.forget();
+        // Others had no chance to extend their leases either.
+        self.be_patient();
     }
 
     /// After a jump of the clock the leases of others may seem to have ended: they get the time to extend them.
     fn look_at_clock(&mut self, lease_time: Duration) {
         if self.clock.has_jumped() {
-            let at = Instant::now();
-            self.patient_until = at + lease_time;
+            self.be_patient();
             // Its own are extended at once.
-            self.extended = at.checked_sub(lease_time).unwrap_or(self.extended);
+            let before = Instant::now().checked_sub(lease_time);
+            self.extended = before.unwrap_or(self.extended);
             self.looked = None;
             self.desk.open_queues();
             // The next time of a cron may be another now.
@@ -340,8 +342,9 @@ impl Keeper {
         Upkeep { extends, prunes }: Upkeep,
     ) -> Result<(), Error> {
         let now = now();
-        turn.counted = self.write_ended(&turn.ended, now)?;
+        // Only a job that runs takes progress: its last is written before its end.
         self.write_progress(&turn.progress)?;
+        turn.counted = self.write_ended(&turn.ended, now)?;
         let config = self.desk.config();
         let lease_millis = i64::try_from(config.lease.as_millis()).unwrap_or(i64::MAX);
         let lease = now.saturating_add(lease_millis);

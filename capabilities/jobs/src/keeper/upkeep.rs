@@ -8,10 +8,11 @@ use crate::queue::now;
 use crate::table::batches::AllBatchEnds;
 use crate::table::{Expired, JobTable, state};
 use sampan_host::Error;
-use std::time::Instant;
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
 
 /// Returns the latest time at which a lease can end that was given by now.
-pub(super) fn longest_lease(now: i64) -> i64 {
+fn longest_lease(now: i64) -> i64 {
     now.saturating_add_unsigned(LEASE_MILLIS_MAX)
 }
 
@@ -47,6 +48,26 @@ impl Keeper {
         }
     }
 
+    /// Reports whether a lease is to be taken away or shortened.
+    pub(super) fn has_expired(&self) -> Result<bool, Error> {
+        let (table, now) = (JobTable(&*self.tables), now());
+        let expired = table.expired(now, &self.desk.names(), 1)?;
+        Ok(!expired.is_empty() || table.any_later(longest_lease(now))?)
+    }
+
+    /// Gives others the time to extend their leases.
+    pub(super) fn be_patient(&mut self) {
+        self.patient_until = Instant::now() + self.desk.config().lease;
+    }
+
+    /// Takes note of the time for which a turn has waited for the lock of the database: after a long one the leases of
+    /// others may have ended while they waited too.
+    pub(super) fn note_wait(&mut self, waited: Duration) {
+        if waited >= self.desk.config().lease / 3 {
+            self.be_patient();
+        }
+    }
+
     /// Extends the leases of the jobs of this process, and takes those away that others have left: `taken` gets these.
     pub(super) fn extend(
         &mut self,
@@ -74,13 +95,18 @@ impl Keeper {
         if Instant::now() < self.patient_until {
             return Ok(());
         }
+        // An attempt may have ended since this turn began: the next one writes its end.
+        let known: HashSet<i64> = self.desk.known().into_iter().collect();
         let mut ends = AllBatchEnds::new();
+        let expired = table
+            .expired(now, &self.desk.names(), BATCH_MAX)?
+            .into_iter();
         for Expired {
             id,
             name,
             attempt,
             batch,
-        } in table.expired(now, BATCH_MAX)?
+        } in expired.filter(|one| !known.contains(&one.id))
         {
             let lost = Failure {
                 error: LEASE_ENDED.to_owned(),

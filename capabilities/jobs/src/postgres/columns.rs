@@ -33,7 +33,8 @@ macro_rules! clock_millis {
 pub(super) use clock_millis;
 
 /// The value of `unique_key` of a job `j` that ends, as on SQLite: the key behind the character 1, the number of the
-/// job, and the character 1. An index entry has 2,704 bytes at most, so a longer key is not kept.
+/// job, and the character 1. An index entry has 2,704 bytes at most. No key that is made is as long; one that was added
+/// by an earlier release may be, and is not kept.
 macro_rules! ended_key {
     () => {
         "CASE WHEN left(j.unique_key, 1) = chr(1) THEN j.unique_key

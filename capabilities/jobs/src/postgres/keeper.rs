@@ -204,17 +204,17 @@ impl ServerKeeper {
         };
         let held = extends.then(|| self.desk.held());
         let mut turn = TurnStatements::default();
+        turn.progress(&progress);
         let words = turn.end(&ended, &self.desk, self.clock.now());
         if let Some(failures) = &self.failures {
             let known = self.desk.known().into_iter();
             let known = known.chain(ended.iter().map(|one| one.job.id));
             turn.give_back_unknown(known, &self.holder, failures.since.elapsed() + JUMP);
         }
-        turn.progress(&progress);
         if let Some(held) = &held {
             turn.extend(held, &config);
             if Instant::now() >= self.patient_until && !is_closed {
-                turn.reclaim(&self.holder, &config);
+                turn.reclaim(&self.desk.names(), &self.holder, &config);
             }
         }
         if is_look || !ended.is_empty() {

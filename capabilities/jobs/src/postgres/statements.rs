@@ -109,12 +109,14 @@ pub(super) const EXTEND: &str = concat!(
 );
 
 /// Takes jobs away whose lease has ended: their token is another from now on. This process ends their attempts as
-/// failed, under a lease of its own.
+/// failed, under a lease of its own. Those of names that it does not declare are left to others for a while.
 pub(super) const RECLAIM: &str = concat!(
     "WITH expired AS MATERIALIZED (
       SELECT id FROM _sampan_jobs WHERE state = 'running' AND lease < ",
     now_millis!(),
-    " ORDER BY lease LIMIT ?::bigint FOR UPDATE SKIP LOCKED)
+    " AND (name = ANY(?::text[]) OR lease < ",
+    now_millis!(),
+    " - ?::bigint) ORDER BY lease LIMIT ?::bigint FOR UPDATE SKIP LOCKED)
     UPDATE _sampan_jobs j SET token = token + 1, holder = ?::text, lease = ",
     now_millis!(),
     " + ?::bigint WHERE j.id = ANY(ARRAY(SELECT id FROM expired))

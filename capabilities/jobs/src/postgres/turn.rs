@@ -10,7 +10,9 @@ use super::statements::{
 use crate::config::{JobsConfig, QueueRate};
 use crate::desk::{Desk, Ended, Outcome, Progress};
 use crate::failures::{FailureEnd, failure_end};
-use crate::limits::{BATCH_MAX, LATE_MAX, LEASE_MILLIS_MAX, STRAYS_MAX, TAKEN_ARGS_BYTES_MAX};
+use crate::limits::{
+    BATCH_MAX, LATE_MAX, LEASE_MILLIS_MAX, LEFT_MILLIS, STRAYS_MAX, TAKEN_ARGS_BYTES_MAX,
+};
 use crate::table::rates::unused;
 use crate::table::{Taken, int, maybe_int, small, state, text};
 use sampan_host::database::{TableResult, WaitingTables};
@@ -149,7 +151,7 @@ impl TurnStatements {
         self.batches = Some(self.add(END_BATCHES, vec![count(BATCH_MAX)]));
     }
 
-    /// Writes how far jobs are.
+    /// Writes how far jobs are. It comes before their ends: only a job that runs takes progress.
     pub(super) fn progress(&mut self, progress: &[(i64, Progress)]) {
         if progress.is_empty() {
             return;
@@ -266,12 +268,14 @@ impl TurnStatements {
         self.extended = Some(self.add(EXTEND, params));
     }
 
-    /// Takes jobs away from processes that have left them.
-    pub(super) fn reclaim(&mut self, holder: &str, config: &JobsConfig) {
+    /// Takes jobs away from processes that have left them: those of the names that this process declares.
+    pub(super) fn reclaim(&mut self, names: &[String], holder: &str, config: &JobsConfig) {
         let lease = millis(config.lease);
         let longest = Value::Int(i64::try_from(LEASE_MILLIS_MAX).unwrap_or(i64::MAX));
         self.add(SHORTEN, vec![longest, lease.clone()]);
-        let params = vec![count(BATCH_MAX), holder.into(), lease];
+        let names = texts(names.iter().map(String::as_str));
+        let left = Value::Int(LEFT_MILLIS);
+        let params = vec![names, left, count(BATCH_MAX), holder.into(), lease];
         self.reclaimed = Some(self.add(RECLAIM, params));
     }
 

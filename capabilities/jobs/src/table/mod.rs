@@ -12,10 +12,11 @@ pub(crate) mod status;
 mod strays;
 mod taking;
 
+use crate::limits::LEFT_MILLIS;
 use ended_key::ended_key;
 use rates::StartSlot;
 use sampan_host::database::AppTables;
-use sampan_host::{Cell, Error, ErrorKind, Rows, Value};
+use sampan_host::{Cell, Error, ErrorKind, Rows, Value, json};
 
 /// The states of a job.
 pub(crate) mod state {
@@ -61,9 +62,10 @@ const TOKENS: &str = "SELECT id, token, batch FROM _sampan_jobs WHERE state = 'r
  FROM json_each(?))";
 const EXTEND: &str =
     "UPDATE _sampan_jobs SET lease = ? WHERE id IN (SELECT value FROM json_each(?))";
+/// The parameters are now, a time long before, and names: of others only the jobs whose lease ended before that time.
 const EXPIRED: &str =
     "SELECT id, name, attempt, batch FROM _sampan_jobs WHERE state = 'running' AND lease < ?
-    ORDER BY lease LIMIT ?";
+    AND (lease < ? OR name IN (SELECT value FROM json_each(?))) ORDER BY lease LIMIT ?";
 const ANY_LATER: &str = "SELECT 1 FROM _sampan_jobs WHERE state = 'running' AND lease > ? LIMIT 1";
 const SHORTEN: &str = "UPDATE _sampan_jobs SET lease = ? WHERE state = 'running' AND lease > ?";
 const REMOVE: &str = "DELETE FROM _sampan_jobs WHERE id IN (SELECT value FROM json_each(?))";
@@ -167,6 +169,19 @@ fn list(ids: impl IntoIterator<Item = i64>) -> Value {
     }
     text.push(']');
     Value::Text(text)
+}
+
+/// Returns texts as JSON.
+fn list_of_texts(texts: &[String]) -> Value {
+    let mut json = Vec::from("[");
+    for (at, text) in texts.iter().enumerate() {
+        if at > 0 {
+            json.push(b',');
+        }
+        json::write_string(&mut json, text.as_bytes());
+    }
+    json.push(b']');
+    Value::Text(String::from_utf8(json).unwrap_or_default())
 }
 
 impl JobTable<'_> {
@@ -275,9 +290,20 @@ impl JobTable<'_> {
             .map(drop)
     }
 
-    /// Returns jobs whose lease ended before `now`.
-    pub(crate) fn expired(self, now: i64, count_max: usize) -> Result<Vec<Expired>, Error> {
-        let rows = self.read(EXPIRED, vec![Value::Int(now), Value::Int(count_max as i64)])?;
+    /// Returns jobs of these names whose lease ended before `now`, and others whose lease ended long before.
+    pub(crate) fn expired(
+        self,
+        now: i64,
+        names: &[String],
+        count_max: usize,
+    ) -> Result<Vec<Expired>, Error> {
+        let params = vec![
+            Value::Int(now),
+            Value::Int(now.saturating_sub(LEFT_MILLIS)),
+            list_of_texts(names),
+            Value::Int(count_max as i64),
+        ];
+        let rows = self.read(EXPIRED, params)?;
         Ok(rows.map_or(Vec::new(), |rows| {
             let expired = (0..rows.len()).map(|at| Expired {
                 id: int(rows.cell(at, 0)),

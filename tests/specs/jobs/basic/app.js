@@ -36,6 +36,21 @@ app.post("/keys", async () => {
     cancelled: await app.cancelJob(first),
   };
 });
+app.job("sum", { unique: true }, () => {});
+app.post("/same", async () => {
+  const add = (args) => app.enqueue("sum", args, { delay: "1 h" });
+  const first = await add({ user: 7, year: { from: 1, to: { month: 2, day: 3 } } });
+  const list = Array.from({ length: 400 }, () => Math.random().toFixed(14));
+  const long = await add(list);
+  return {
+    same: first === await add({ year: { to: { day: 3, month: 2 }, from: 1 }, user: 7 }),
+    other: first !== await add({ user: 7, year: { from: 1, to: { month: 3, day: 2 } } }),
+    long: long === await add(list),
+    apart: long !== first,
+    cancelled: await app.cancelJob(long),
+    free: long !== await add(list),
+  };
+});
 app.job("a", () => {});
 app.job("a b", () => {});
 app.post("/wait", () => { app.enqueue("wait"); });

@@ -38,6 +38,23 @@ app.post("/keys", function()
     cancelled = app.cancel_job(first),
   }
 end)
+app.job("sum", { unique = true }, function() end)
+app.post("/same", function()
+  local function add(args) return app.enqueue("sum", args, { delay = "1 h" }) end
+  local first = add({ user = 7, year = { from = 1, to = { month = 2, day = 3 } } })
+  local list = {}
+  for i = 1, 400 do list[i] = ("%.14f"):format(math.random()) end
+  local long = add(list)
+  local answer = {
+    same = first == add({ year = { to = { day = 3, month = 2 }, from = 1 }, user = 7 }),
+    other = first ~= add({ user = 7, year = { from = 1, to = { month = 3, day = 2 } } }),
+    long = long == add(list),
+    apart = long ~= first,
+    cancelled = app.cancel_job(long),
+  }
+  answer.free = long ~= add(list)
+  return answer
+end)
 app.job("a", function() end)
 app.job("a b", function() end)
 app.post("/wait", function() app.enqueue("wait") end)

@@ -24,6 +24,8 @@ app.post("/wrong", async () => [
   await tried(app.enqueue, "note", { number: 18446744073709551615n }),
   await tried(app.enqueueBatch, "note", [1, { number: 18446744073709551615n }]),
   await tried(app.enqueueBatch, "note", [1, 2, "x".repeat(2000)]),
+  await tried(app.enqueueBatch, "note", [1], { after: "note", args: "x".repeat(3000) }),
+  await tried(app.enqueueBatch, "note", [1], { after: "note", args: [18446744073709551615n] }),
   await tried(app.enqueueBatch, "note", "text"),
   await tried(app.enqueueBatch, "other", [1]),
 ]);

@@ -26,6 +26,8 @@ app.post("/wrong", function()
     tried(app.enqueue, "note", { number = 18446744073709551615ULL }),
     tried(app.enqueue_batch, "note", { 1, { number = 18446744073709551615ULL } }),
     tried(app.enqueue_batch, "note", { 1, 2, ("x"):rep(2000) }),
+    tried(app.enqueue_batch, "note", { 1 }, { after = "note", args = ("x"):rep(3000) }),
+    tried(app.enqueue_batch, "note", { 1 }, { after = "note", args = { 18446744073709551615ULL } }),
     tried(app.enqueue_batch, "note", "text"),
     tried(app.enqueue_batch, "other", { 1 }),
   }

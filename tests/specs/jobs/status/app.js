@@ -14,6 +14,9 @@ app.job("count", { attempts: 1 }, async (_, job) => {
   assert(seen.started >= seen.added && seen.ended === null);
 });
 app.job("fail", { attempts: 2, backoff: 0 }, (_, job) => { throw new Error(`attempt ${job.attempt}`); });
+app.job("steps", (_, job) => {
+  for (let percent = 10; percent <= 100; percent += 10) job.progress(percent, `${percent} %`);
+});
 app.job("wait", { queue: "others" }, () => {});
 
 const shown = (job) => ({
@@ -30,6 +33,11 @@ app.post("/add/:name", async (req) => { await app.enqueue(req.params.name); });
 app.get("/status/:name", async (req) => {
   const row = await db.one("SELECT id FROM _sampan_jobs WHERE name = ?", [req.params.name]);
   return shown(await app.jobStatus(row.id));
+});
+app.get("/progress", async () => {
+  const row = await db.one("SELECT id FROM _sampan_jobs WHERE name = 'steps'");
+  const job = await app.jobStatus(row.id);
+  return { state: job.state, progress: job.progress, text: job.progressText };
 });
 app.post("/wait", async () => {
   const id = await app.enqueue("wait", null, { delay: "1 h" });

@@ -731,6 +731,20 @@ fn a_job_that_spins_ends_with_its_test() {
 }
 
 #[test]
+fn a_test_that_adds_a_job_of_the_project_keeps_it_unique() {
+    let app = "local app = require 'sampan'\napp.job('sum', { unique = true }, function() end)\n\
+     app.job('each', function() end)\n";
+    let tests = "local app = require('sampan')\napp.t.test('adds', function()\n\
+     app.t.equal(app.enqueue('sum', 7), app.enqueue('sum', 7))\n\
+     assert(app.enqueue('sum', 7) ~= app.enqueue('sum', 8))\n\
+     assert(app.enqueue('each', 7) ~= app.enqueue('each', 7))\n\
+     app.t.equal(app.t.run_jobs().ran, 4)\nend)\n";
+    let folder = project(&[("app.lua", app), ("tests/a.test.lua", tests)]);
+    let (status, out, errors) = test(folder.path(), &[]);
+    assert_eq!(status, 0, "{out}{errors}");
+}
+
+#[test]
 fn attempts_of_jobs_are_counted() {
     let app = "local app = require 'sampan'\nlocal broken = function() error('no way') end\n\
      app.job('fine', function() end)\napp.job('again', broken)\napp.job('dies', { attempts = 1 }, broken)\n\

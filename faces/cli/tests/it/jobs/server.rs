@@ -317,6 +317,27 @@ fn assert_whole(process: &Process, jobs: u64, batches: u64) {
 }
 
 #[test]
+fn a_process_that_does_not_declare_a_job_leaves_its_attempts_to_one_that_does() {
+    let Some(server) = PostgresServer::shared() else {
+        return;
+    };
+    let mut rig = Rig::new(&server, TOML);
+    let _process = rig.start("one");
+    wait::until("the tables", || rig.psql(HAS_TABLES) == "1");
+    // Their processes died an hour and 25 hours ago.
+    rig.psql(
+        "INSERT INTO _sampan_jobs(id, name, queue, args, state, priority, due, added, attempt, token, lease)
+        SELECT id, name, 'default', '1', 'running', 0, 0, 0, 1, 1,
+          (extract(epoch FROM now()) * 1000)::bigint - hours * 3600000
+        FROM (VALUES (1, 'new', 1), (2, 'new', 25), (3, 'count', 1)) AS v(id, name, hours)",
+    );
+    let states = "SELECT string_agg(id || ' ' || state, ', ' ORDER BY id) FROM _sampan_jobs WHERE queue = 'default'";
+    wait::until("the others are taken", || {
+        rig.psql(states).trim() == "1 running, 2 scheduled, 3 done"
+    });
+}
+
+#[test]
 fn the_job_that_follows_a_batch_starts_at_its_end() {
     let Some(server) = PostgresServer::shared() else {
         return;
