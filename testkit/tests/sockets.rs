@@ -2,6 +2,8 @@
 
 #[path = "sockets/floods.rs"]
 mod floods;
+#[path = "sockets/unfinished.rs"]
+mod unfinished;
 #[path = "sockets/unread.rs"]
 mod unread;
 #[path = "sockets/writers.rs"]

@@ -65,6 +65,7 @@ pub use method::Method;
 pub use peer::Peer;
 pub use precomputed::{Precomputed, PrecomputedRest};
 pub use process::{process_memory_bytes, raise_open_files};
+pub use received::MessageRoom;
 pub use request::{CopiedRequest, OwnedRequest, Request};
 pub use request_body::ReadError;
 pub use response::{

@@ -105,6 +105,27 @@ impl ReceivedPart {
     }
 }
 
+/// The part of a message that arrives over an upgraded connection in the memory that bodies of requests may hold.
+#[derive(Debug)]
+pub struct MessageRoom(ReceivedPart);
+
+impl MessageRoom {
+    pub(crate) fn new(of: &Arc<ReceivedBytes>, peer: Peer) -> Self {
+        Self(ReceivedPart::new(of, peer))
+    }
+
+    /// Takes memory for a message of so many bytes. Up to 64 KiB are not counted.
+    ///
+    /// # Errors
+    /// The name of the limit that leaves no room for it.
+    pub fn grow_to(&mut self, bytes: usize) -> Result<(), &'static str> {
+        if bytes <= UNCOUNTED_BYTES_MAX {
+            return Ok(());
+        }
+        self.0.grow_to(bytes).map_err(|exceeded| exceeded.name)
+    }
+}
+
 /// Returns the address that stands for a client: of IPv6 the network, of which a client has all addresses.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {

@@ -14,6 +14,7 @@ use crate::codec::fields::is_field_value;
 use crate::codec::http2::fields_of;
 use crate::future::LocalFuture;
 use crate::limits::Limits;
+use crate::received::MessageRoom;
 use crate::response::{HeaderError, Response};
 
 /// The rest of a connection's life: gets the socket, and is polled as part of the connection until it is ready.
@@ -114,6 +115,17 @@ pub(crate) trait Io: AsyncRead + AsyncWrite {
         Limits::DEFAULT.control_frames_max
     }
 
+    /// Returns the room for a message that arrives. See [`Upgraded::message_room`].
+    fn message_room(&self) -> Option<MessageRoom> {
+        None
+    }
+
+    /// Returns the pace that a client must keep. See [`Upgraded::body_pace`].
+    fn body_pace(&self) -> (u64, usize) {
+        let limits = &Limits::DEFAULT;
+        (limits.body_idle_millis_max, limits.progress_bytes_min)
+    }
+
     /// Counts bytes that wait for the client. See [`Upgraded::note_unsent`].
     fn note_unsent(&self, _bytes: usize, _has_moved: bool) {}
 
@@ -186,6 +198,18 @@ impl Upgraded {
     /// future minds it.
     pub fn control_frames_max(&self) -> usize {
         self.socket.control_frames_max()
+    }
+
+    /// Returns the room for a message that arrives: its part in [`Limits::received_bytes_max`]. Nothing where the
+    /// connection counts none. The future minds it.
+    pub fn message_room(&self) -> Option<MessageRoom> {
+        self.socket.message_room()
+    }
+
+    /// Returns [`Limits::body_idle_millis_max`] and [`Limits::progress_bytes_min`]: the time, in milliseconds, in which
+    /// so many bytes of a message must come that has begun. The future minds it.
+    pub fn body_pace(&self) -> (u64, usize) {
+        self.socket.body_pace()
     }
 
     /// Notes how many bytes the future holds that its client has not taken, for [`Limits::unsent_bytes_max`].

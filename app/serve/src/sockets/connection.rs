@@ -3,10 +3,14 @@
 //! While an event runs or waits nothing is read, so a client is as fast as its handlers. A socket that is silent owns
 //! no buffer.
 
+mod arriving;
+mod time;
+
 use crate::sockets::run::{EventInFlight, forget};
 use crate::sockets::serving::Serving;
 use crate::sockets::state::{Input, SignsOfLife, Stage};
 use crate::sockets::writing;
+use arriving::ArrivingMessage;
 use sampan_host::metrics::LevelGuard;
 use sampan_host::sockets::{Payload, Socket, SocketEvent, SocketMessage};
 use sampan_http::Upgraded;
@@ -45,6 +49,8 @@ pub(crate) struct SocketConnection {
     controls: ControlFrames,
     is_drained: bool,
     life: SignsOfLife,
+    /// The message that has begun and has not ended.
+    arriving: Option<Box<ArrivingMessage>>,
     /// The time at which the client last took something, while something waits for it.
     stalled_since: Option<u64>,
     /// The close frame that ends the connection: the client's, else ours.
@@ -96,6 +102,7 @@ impl SocketConnection {
             input: Input::default(),
             controls: ControlFrames::default(),
             is_drained: false,
+            arriving: None,
             stalled_since: None,
             end: None,
             is_answered: false,
@@ -209,7 +216,17 @@ impl SocketConnection {
             if self.run.is_some() || *turn == 0 {
                 return bytes.len();
             }
-            let event = match self.decoder.next(&mut bytes) {
+            let next = self.decoder.next(&mut bytes);
+            if let Err(limit) = arriving::watch(&mut self.arriving, &self.decoder, &self.stream) {
+                self.refuse(
+                    codes::TRY_LATER,
+                    &format!("no memory for the message ({limit})"),
+                );
+                self.decoder.drop_message();
+                self.arriving = None;
+                return 0;
+            }
+            let event = match next {
                 Ok(None) => return 0,
                 Ok(Some(event)) => event,
                 Err(fault) => {
@@ -306,62 +323,6 @@ impl SocketConnection {
         } else if self.stage == Stage::Broken {
             // What the client still sends is read: closing over unread bytes would drop the close frame.
             let _: Poll<io::Result<()>> = Pin::new(&mut self.stream).poll_shutdown(cx);
-        }
-    }
-
-    /// Returns when the connection ends, whatever its events do: its client takes nothing, or does not answer our close
-    /// frame.
-    fn ends_at(&self) -> u64 {
-        if matches!(self.stage, Stage::Ended | Stage::Told) {
-            return u64::MAX;
-        }
-        let mut idle_max = self.stream.write_idle_millis_max();
-        if self.is_answered || self.stage == Stage::Broken || self.stream.is_draining() {
-            idle_max = idle_max.min(CLOSE_MILLIS_MAX);
-        }
-        let stalled = self.stalled_since;
-        let stalled = stalled.map_or(u64::MAX, |since| since.saturating_add(idle_max));
-        stalled.min(self.close_by.unwrap_or(u64::MAX))
-    }
-
-    /// Acts on the time. Returns when there is something to do next, apart from [`Self::ends_at`].
-    fn watch_time(&mut self) -> u64 {
-        let now = self.stream.now_millis();
-        if self.stream.is_draining() && !self.socket.is_closing() {
-            self.socket.close(codes::GOING_AWAY, "the server stops");
-            self.stalled_since = self.stalled_since.map(|_| now);
-        }
-        if self.ends_at() <= now {
-            self.stage = Stage::Ended;
-        }
-        // An event that still waits has its own limit.
-        let run = self.run.as_ref().map_or(u64::MAX, EventInFlight::by);
-        if self.run.is_some() || self.stage == Stage::Ended || self.socket.is_closing() {
-            return run;
-        }
-        let settings = self.socket.settings();
-        let heard = self.life.heard;
-        let idle = heard.saturating_add(settings.idle_millis_max);
-        let ping = match (settings.ping_millis, self.life.is_asked) {
-            (0, _) | (_, true) => u64::MAX,
-            (millis, false) => heard.saturating_add(millis),
-        };
-        if idle <= now && self.stalled_since.is_some() {
-            // A close frame would wait behind the bytes that the client does not take.
-            self.stage = Stage::Ended;
-            u64::MAX
-        } else if idle <= now {
-            let text = format!("nothing came for {} ms", settings.idle_millis_max);
-            self.socket.close_now(codes::GOING_AWAY, &text);
-            u64::MAX
-        } else if ping <= now {
-            self.life.is_asked = true;
-            let empty = Payload::Own(Box::default());
-            self.socket
-                .outgoing(|out| out.push(SocketMessage::Ping(empty)));
-            idle
-        } else {
-            idle.min(ping)
         }
     }
 

@@ -58,10 +58,23 @@ struct Message {
     bytes: Vec<u8>,
     /// Up to here a text is known to be UTF-8.
     checked: usize,
-    /// The bytes of the payload, as sent.
+    /// The bytes of the payload, as sent, of all frames that have begun.
     sent: u64,
+    /// Those of them that have come.
+    came: u64,
     empty_frames: u32,
     inflater: Option<Box<Inflater>>,
+}
+
+/// A message that has begun and has not ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnfinishedMessage {
+    /// The number of the message among those of the connection.
+    pub number: u64,
+    /// The memory that it holds, in bytes.
+    pub memory_bytes: usize,
+    /// The bytes of its payload that have come, as sent.
+    pub came: u64,
 }
 
 /// Reads the frames of one end of a connection. While nothing is half read it owns no memory.
@@ -74,6 +87,8 @@ pub struct Decoder {
     is_closed: bool,
     frame: Option<Frame>,
     message: Option<Box<Message>>,
+    /// The messages that have begun.
+    messages: u64,
     control: Vec<u8>,
 }
 
@@ -97,6 +112,7 @@ impl Decoder {
             is_closed: false,
             frame: None,
             message: None,
+            messages: 0,
             control: Vec::new(),
         }
     }
@@ -137,6 +153,21 @@ impl Decoder {
         }
     }
 
+    /// Returns the message that has begun and has not ended.
+    pub fn unfinished(&self) -> Option<UnfinishedMessage> {
+        let message = self.message.as_ref()?;
+        Some(UnfinishedMessage {
+            number: self.messages,
+            memory_bytes: message.bytes.capacity(),
+            came: message.came,
+        })
+    }
+
+    /// Drops the message that has begun; the decoder must not be used any more.
+    pub fn drop_message(&mut self) {
+        (self.message, self.is_closed) = (None, true);
+    }
+
     /// Reads the head of a frame, in place if all of it is there.
     fn read_head(&mut self, input: &mut &[u8]) -> Result<Option<Head>, ProtocolFault> {
         if self.head_len == 0
@@ -173,11 +204,13 @@ impl Decoder {
                 return fault("a message within a message");
             }
             (Opcode::Text | Opcode::Binary, message) => {
+                self.messages += 1;
                 *message = Some(Box::new(Message {
                     is_text: head.opcode == Opcode::Text,
                     bytes: Vec::new(),
                     checked: 0,
                     sent: 0,
+                    came: 0,
                     empty_frames: 0,
                     inflater: head.is_compressed.then(|| Box::new(Inflater::new())),
                 }));
@@ -221,6 +254,7 @@ impl Decoder {
         let Some(message) = &mut self.message else {
             return Ok(());
         };
+        message.came += part.len() as u64;
         match &mut message.inflater {
             None => {
                 let before = message.bytes.len();

@@ -16,7 +16,7 @@ mod utf8;
 
 pub use close::{CloseFrame, codes};
 pub use controls::ControlFrames;
-pub use decoder::{Decoder, DecoderLimits, Event};
+pub use decoder::{Decoder, DecoderLimits, Event, UnfinishedMessage};
 pub use deflate::{Deflater, Deflaters};
 pub use extension::{Deflate, negotiate};
 pub use fault::ProtocolFault;

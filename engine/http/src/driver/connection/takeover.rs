@@ -21,6 +21,7 @@ use crate::driver::shared::unsent::{COUNTED_BYTES_MIN, UnsentPart};
 use crate::driver::transport::Transport;
 use crate::future::LocalFuture;
 use crate::peer::Peer;
+use crate::received::MessageRoom;
 use crate::upgrade::{Io, Takeover, Upgraded};
 
 /// A connection that was taken over.
@@ -156,6 +157,16 @@ impl<S: Socket> Io for TakenSocket<S> {
 
     fn control_frames_max(&self) -> usize {
         self.local.limits.control_frames_max
+    }
+
+    fn message_room(&self) -> Option<MessageRoom> {
+        let clients = &self.local.shared.clients;
+        Some(MessageRoom::new(&clients.received, self.peer))
+    }
+
+    fn body_pace(&self) -> (u64, usize) {
+        let limits = &self.local.limits;
+        (limits.body_idle_millis_max, limits.progress_bytes_min)
     }
 
     fn note_unsent(&self, bytes: usize, has_moved: bool) {

@@ -20,6 +20,8 @@ use crate::driver::departures::Departure;
 use crate::driver::local::Local;
 use crate::driver::panic::panic_text;
 use crate::future::LocalFuture;
+use crate::peer::Peer;
+use crate::received::MessageRoom;
 use crate::upgrade::{Io, Upgrade, Upgraded};
 
 /// Bytes that may wait among the frames before no more are taken.
@@ -84,6 +86,7 @@ impl Exchange {
             sent: Rc::clone(&self.sent),
             share: TunnelShare::new(&context.outflow),
             local: Rc::clone(&context.local),
+            peer: context.client.peer,
         };
         let take = || take(Upgraded::new(Vec::new(), Box::pin(socket)));
         let future = catch_unwind(AssertUnwindSafe(take)).unwrap_or_else(|panic| {
@@ -183,6 +186,7 @@ struct TunnelSocket {
     sent: Rc<Sent>,
     share: TunnelShare,
     local: Rc<Local>,
+    peer: Peer,
 }
 
 impl TunnelSocket {
@@ -235,6 +239,16 @@ impl Io for TunnelSocket {
 
     fn control_frames_max(&self) -> usize {
         self.local.limits.control_frames_max
+    }
+
+    fn message_room(&self) -> Option<MessageRoom> {
+        let clients = &self.local.shared.clients;
+        Some(MessageRoom::new(&clients.received, self.peer))
+    }
+
+    fn body_pace(&self) -> (u64, usize) {
+        let limits = &self.local.limits;
+        (limits.body_idle_millis_max, limits.progress_bytes_min)
     }
 
     /// The connection counts it, with all else that waits for the client.

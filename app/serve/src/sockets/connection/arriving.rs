@@ -1,0 +1,60 @@
+//! A message that has begun and has not ended: the memory that it holds, and the pace at which its client sends.
+//!
+//! Both are limited as for the body of a request. Pongs do not count: a client could keep a message open for ever.
+
+use sampan_http::websocket::Decoder;
+use sampan_http::{MessageRoom, Upgraded};
+
+/// A message that has begun and has not ended.
+pub(super) struct ArrivingMessage {
+    number: u64,
+    room: Option<MessageRoom>,
+    /// The bytes that had come when the time began anew.
+    seen: u64,
+    /// The time by which more must have come.
+    by: u64,
+}
+
+impl ArrivingMessage {
+    pub(super) fn by(&self) -> u64 {
+        self.by
+    }
+}
+
+/// Looks at the message that arrives, after bytes have been read.
+///
+/// # Errors
+/// The name of the limit that leaves no room for it.
+pub(super) fn watch(
+    arriving: &mut Option<Box<ArrivingMessage>>,
+    decoder: &Decoder,
+    stream: &Upgraded,
+) -> Result<(), &'static str> {
+    let Some(message) = decoder.unfinished() else {
+        *arriving = None;
+        return Ok(());
+    };
+    let (millis, bytes_min) = stream.body_pace();
+    let by = stream.now_millis().saturating_add(millis);
+    if arriving
+        .as_ref()
+        .is_none_or(|known| known.number != message.number)
+    {
+        *arriving = Some(Box::new(ArrivingMessage {
+            number: message.number,
+            room: stream.message_room(),
+            seen: 0,
+            by,
+        }));
+    }
+    let Some(known) = arriving else {
+        return Ok(());
+    };
+    if message.came - known.seen >= bytes_min as u64 {
+        (known.seen, known.by) = (message.came, by);
+    }
+    match &mut known.room {
+        Some(room) => room.grow_to(message.memory_bytes),
+        None => Ok(()),
+    }
+}
