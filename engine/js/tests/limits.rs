@@ -56,7 +56,7 @@ fn a_loop_without_a_body_is_named_by_its_own_line() {
 #[test]
 fn a_loop_without_a_body_at_the_top_of_a_file_is_named_by_its_own_line() {
     let limits = ScriptLimits {
-        script_millis_max: 200,
+        script_millis_max: 600,
         ..ScriptLimits::default()
     };
     for endless in ["while (true) {}", "for (;;);"] {
