@@ -1,7 +1,8 @@
 //! Requests and responses of HTTP/2 (RFC 9113 section 8), mapped to and from those of this crate.
 //!
 //! The frames are the `h2` crate's. Here the parts of a message are held to the rules of HTTP/1.1 heads, so that no
-//! request reaches a handler over one protocol that the other refuses.
+//! request reaches a handler over one protocol that the other refuses. One difference remains: the `http` crate cuts a
+//! fragment (`#...`) from a target before it is seen here, which HTTP/1.1 refuses.
 
 use h2::ext::Protocol;
 use http::header::{COOKIE, HOST, HeaderMap, HeaderName, HeaderValue};
