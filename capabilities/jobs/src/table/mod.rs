@@ -13,10 +13,11 @@ mod strays;
 mod taking;
 
 use crate::limits::LEFT_MILLIS;
+use crate::options::json_text;
 use ended_key::ended_key;
 use rates::StartSlot;
 use sampan_host::database::AppTables;
-use sampan_host::{Cell, Error, ErrorKind, Rows, Value, json};
+use sampan_host::{Cell, Error, ErrorKind, Rows, Value};
 
 /// The states of a job.
 pub(crate) mod state {
@@ -171,19 +172,6 @@ fn list(ids: impl IntoIterator<Item = i64>) -> Value {
     Value::Text(text)
 }
 
-/// Returns texts as JSON.
-fn list_of_texts(texts: &[String]) -> Value {
-    let mut json = Vec::from("[");
-    for (at, text) in texts.iter().enumerate() {
-        if at > 0 {
-            json.push(b',');
-        }
-        json::write_string(&mut json, text.as_bytes());
-    }
-    json.push(b']');
-    Value::Text(String::from_utf8(json).unwrap_or_default())
-}
-
 impl JobTable<'_> {
     fn write(self, sql: &str, params: Vec<Value>) -> Result<i64, Error> {
         Ok(self.0.write(sql, &Value::List(params))?.unwrap_or(0))
@@ -297,10 +285,11 @@ impl JobTable<'_> {
         names: &[String],
         count_max: usize,
     ) -> Result<Vec<Expired>, Error> {
+        let names = names.iter().map(|name| Value::from(name.as_str()));
         let params = vec![
             Value::Int(now),
             Value::Int(now.saturating_sub(LEFT_MILLIS)),
-            list_of_texts(names),
+            Value::Text(json_text(&Value::List(names.collect()))?),
             Value::Int(count_max as i64),
         ];
         let rows = self.read(EXPIRED, params)?;

@@ -1,5 +1,6 @@
 //! Transactions: a connection from BEGIN to COMMIT.
 
+mod beginning;
 mod copying;
 mod savepoints;
 
@@ -42,10 +43,10 @@ pub struct PostgresTransaction {
 impl PostgresTransaction {
     pub(super) async fn begin(client: PostgresClient) -> Result<Self, Error> {
         let lease = client.0.pool.lease().await?;
-        let begin = begin_on(&lease).await;
+        let (lease, begin) = beginning::begin_on(lease).await;
         Ok(Self {
             client,
-            lease: RefCell::new(Some(Rc::new(lease))),
+            lease: RefCell::new(Some(lease)),
             begin: RefCell::new(begin),
             beginnings: Cell::new(0),
             beginning: tokio::sync::Mutex::default(),
@@ -263,9 +264,9 @@ impl PostgresTransaction {
         let lease = leased.inspect_err(|error| {
             *self.aborted.borrow_mut() = Some(error.message().to_owned());
         })?;
-        let begin = begin_on(&lease).await;
+        let (lease, begin) = beginning::begin_on(lease).await;
         *self.begin.borrow_mut() = begin;
-        *self.lease.borrow_mut() = Some(Rc::new(lease));
+        *self.lease.borrow_mut() = Some(lease);
         Ok(())
     }
 
@@ -306,51 +307,14 @@ impl PostgresTransaction {
 
 impl Drop for PostgresTransaction {
     fn drop(&mut self) {
-        let Some(lease) = self.lease.borrow_mut().take() else {
-            return;
-        };
-        if lease.connection().has_ended() {
-            return;
+        if let Some(lease) = self.lease.borrow_mut().take() {
+            beginning::roll_back(lease);
         }
-        // The connection is given back once it is rolled back.
-        let undo = Exchange::new(Ask::Control("ROLLBACK".to_owned()), Stake::Nothing);
-        lease.connection().send(&undo);
-        drop(tokio::task::spawn_local(async move {
-            let _ = undo.over().await;
-            drop(lease);
-        }));
     }
 }
 
 fn send_control(lease: &Lease, sql: String) -> UnderWay<'_> {
     UnderWay::send(lease.connection(), Ask::Control(sql), Stake::Nothing)
-}
-
-/// Sends BEGIN. Its answer is awaited only where something is under way on the connection: if that is asked to stop,
-/// the server may stop the BEGIN in its place, and the statement behind it would be committed by itself.
-async fn begin_on(lease: &Lease) -> Rc<Exchange> {
-    let is_behind_others = lease.connection().load() > 0;
-    let mut begin = send_begin(lease);
-    let mut left = RERUNS_MAX;
-    while is_behind_others && left > 0 {
-        let begun = begin.over().await;
-        match begun {
-            Err(Failure::Hit) => begin = send_begin(lease),
-            // For the first statement, which looks at it.
-            begun => {
-                begin.state.borrow_mut().failure = begun.err();
-                break;
-            }
-        }
-        left -= 1;
-    }
-    begin
-}
-
-fn send_begin(lease: &Lease) -> Rc<Exchange> {
-    let begin = Exchange::new(Ask::Control("BEGIN".to_owned()), Stake::Nothing);
-    lease.connection().send(&begin);
-    begin
 }
 
 /// Refuses what would end the transaction, or change the connection behind it.

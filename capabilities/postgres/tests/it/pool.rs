@@ -5,8 +5,11 @@ use crate::rig::{Database, Db, read, run, with_database};
 use sampan_client::wait;
 use sampan_host::{ErrorKind, Value};
 use sampan_postgres::{Postgres, RowLimits};
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 #[test]
@@ -428,6 +431,38 @@ fn parameters_fit_a_schema_that_changes() {
             let found = other.cell(last, ()).await;
             assert_eq!(found, "text 2026-01-31 15:30:00+00", "{way}");
         }
+    });
+}
+
+/// A transaction that is given up before its BEGIN is answered leaves none open behind it.
+#[test]
+fn a_begin_that_is_given_up_is_rolled_back() {
+    with_database(async |database| {
+        let mut config = database.config();
+        config.connections_max = 1;
+        let db = Db::new(config);
+        db.exec("CREATE TABLE t (id int)", ()).await.unwrap();
+        let mut slow = pin!(db.query("SELECT pg_sleep(0.5)", ()));
+        let mut begin = pin!(db.0.begin());
+        poll_fn(|cx| {
+            assert!(slow.as_mut().poll(cx).is_pending());
+            Poll::Ready(())
+        })
+        .await;
+        // Until the statement is on its way.
+        for _ in 0..20 {
+            tokio::task::yield_now().await;
+        }
+        poll_fn(|cx| {
+            assert!(slow.as_mut().poll(cx).is_pending());
+            assert!(begin.as_mut().poll(cx).is_pending(), "it waits for BEGIN");
+            Poll::Ready(())
+        })
+        .await;
+        begin.set(db.0.begin());
+        slow.await.unwrap();
+        db.exec("INSERT INTO t VALUES (1)", ()).await.unwrap();
+        assert_eq!(database.psql("SELECT count(*) FROM t"), "1");
     });
 }
 
