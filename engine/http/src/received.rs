@@ -107,22 +107,31 @@ impl ReceivedPart {
 
 /// The part of a message that arrives over an upgraded connection in the memory that bodies of requests may hold.
 #[derive(Debug)]
-pub struct MessageRoom(ReceivedPart);
+pub struct MessageRoom {
+    part: ReceivedPart,
+    uncounted_max: usize,
+}
 
 impl MessageRoom {
-    pub(crate) fn new(of: &Arc<ReceivedBytes>, peer: Peer) -> Self {
-        Self(ReceivedPart::new(of, peer))
+    /// Returns the room of a message that does not count while it has at most `uncounted_max` bytes.
+    pub(crate) fn new(of: &Arc<ReceivedBytes>, peer: Peer, uncounted_max: usize) -> Self {
+        Self {
+            part: ReceivedPart::new(of, peer),
+            uncounted_max,
+        }
     }
 
-    /// Takes memory for a message of so many bytes. Up to 64 KiB are not counted.
+    /// Takes memory for a message of so many bytes. Up to 64 KiB do not count, but over HTTP/2, where a connection has
+    /// many sockets.
     ///
     /// # Errors
     /// The name of the limit that leaves no room for it.
     pub fn grow_to(&mut self, bytes: usize) -> Result<(), &'static str> {
-        if bytes <= UNCOUNTED_BYTES_MAX {
+        if bytes <= self.uncounted_max.max(self.part.bytes) {
             return Ok(());
         }
-        self.0.grow_to(bytes).map_err(|exceeded| exceeded.name)
+        let grown = self.part.grow_to(bytes);
+        grown.map_err(|exceeded| exceeded.name)
     }
 }
 

@@ -11,7 +11,8 @@ const PONG: [u8; 6] = [0x8a, 0x80, 0, 0, 0, 0];
 /// A ping without a payload, with a mask of zeros.
 const PING: [u8; 6] = [0x89, 0x80, 0, 0, 0, 0];
 
-/// Returns the first frame of a text that does not end with it: of so many bytes, more than 65,535, with a mask of zeros.
+/// Returns the first frame of a text that does not end with it: of so many bytes, more than 65,535, with a mask of
+/// zeros.
 fn begun(bytes: usize) -> Vec<u8> {
     let mut frame = vec![0x01, 0xff];
     frame.extend((bytes as u64).to_be_bytes());
@@ -39,6 +40,52 @@ fn a_message_that_does_not_go_on_ends_its_socket() {
             }
             other => panic!("{file}: {other:?} in place of a close frame"),
         }
+        assert!(app.running.shutdown());
+    }
+}
+
+/// The end of such a text: one more byte.
+const END: [u8; 7] = [0x80, 0x81, 0, 0, 0, 0, b'a'];
+
+/// Sends a client more than the system keeps for it, and is busy for a while when that was read.
+const DRAINS: [&str; 2] = [
+    r#"local app = require "sampan"
+app.ws("/", {
+  message = function(ws, text)
+    if text ~= "much" then return ws:send("got " .. #text) end
+    ws:send(("x"):rep(16000000))
+    app.time.sleep(0)
+    ws:send("more")
+  end,
+  drain = function(ws) app.time.sleep(3) ws:send("drained") end,
+})"#,
+    r#"import { app, time } from "sampan";
+app.ws("/", {
+  async message(ws, text) {
+    if (text !== "much") return ws.send("got " + text.length);
+    ws.send("x".repeat(16000000));
+    await time.sleep(0);
+    ws.send("more");
+  },
+  async drain(ws) { await time.sleep(3); ws.send("drained"); },
+});"#,
+];
+
+#[test]
+fn time_in_which_an_event_waits_is_not_that_of_the_message() {
+    let sections =
+        "[limits]\nbody_idle_millis_max = 2000\n[sockets]\nbackpressure_bytes_max = \"32 MB\"\n";
+    for (file, way) in &WAYS[..2] {
+        let app = App::start((file, *way), DRAINS, sections);
+        let mut socket = app.connect();
+        say(&mut socket, "much");
+        socket.send_raw(&begun(70_000)).expect("sent");
+        assert_eq!(text(&mut socket).len(), 16_000_000, "{file}");
+        assert_eq!(text(&mut socket), "more", "{file}");
+        assert_eq!(text(&mut socket), "drained", "{file}");
+        socket.send_raw(&END).expect("sent");
+        assert_eq!(text(&mut socket), "got 70001", "{file}");
+        drop(socket);
         assert!(app.running.shutdown());
     }
 }

@@ -104,7 +104,7 @@ fn a_process_that_does_not_declare_a_job_leaves_its_attempts_to_one_that_does() 
     assert_eq!(db.own_write(LEFT, &Value::Null).expect("written"), Some(3));
     db.finish_loading().expect("committed");
     drop(db);
-    // Its own has run again, and nobody has come for the oldest in a day.
+    // Its own has run again, and no process has come for the oldest in a day.
     states("1 running, 2 scheduled");
     let app = format!("{OLD}\napp.job('new', {{ attempts = 1 }}, function() end)\n");
     let new = start(folder.path(), &app, sections);

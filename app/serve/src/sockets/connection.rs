@@ -134,6 +134,9 @@ impl SocketConnection {
                 ready!(self.poll_run(cx));
                 // Nothing was read while the event waited.
                 self.life.note(self.stream.now_millis());
+                if let Some(message) = &mut self.arriving {
+                    message.begin_anew(&self.stream);
+                }
             }
             match self.stage {
                 Stage::Fresh => {

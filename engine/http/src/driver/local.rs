@@ -15,6 +15,8 @@ use super::shared::Shared;
 use crate::answer::{Handler, HandlerSlot};
 use crate::codec::fault::Exceeded;
 use crate::limits::Limits;
+use crate::peer::Peer;
+use crate::received::MessageRoom;
 use crate::response::{Response, WorkerMoment};
 
 /// The time between two ticks of a worker that has something to do. Deadlines are that coarse.
@@ -116,6 +118,19 @@ impl Local {
     /// Reports whether a connection that lasts, or a tunnel, is to end.
     pub(super) fn lets_go(&self, departure: &Departure) -> bool {
         self.leaving.get() && departure.at(&self.departures) <= self.now_millis()
+    }
+
+    /// Returns the room of a message that arrives over an upgraded connection, see [`MessageRoom`].
+    pub(super) fn message_room(&self, peer: Peer, uncounted_max: usize) -> MessageRoom {
+        MessageRoom::new(&self.shared.clients.received, peer, uncounted_max)
+    }
+
+    /// Returns the time, in milliseconds, in which so many bytes of a body must come.
+    pub(super) fn body_pace(&self) -> (u64, usize) {
+        (
+            self.limits.body_idle_millis_max,
+            self.limits.progress_bytes_min,
+        )
     }
 
     pub(super) fn now_millis(&self) -> u64 {

@@ -31,7 +31,7 @@ pub(crate) struct Browser {
     site: String,
 }
 
-/// Attempts to start the driver. It asks for the same free port on IPv4 and on IPv6, and ends where somebody else has
+/// Attempts to start the driver. It asks for the same free port on IPv4 and on IPv6, and ends where another program has
 /// one of them.
 const DRIVER_STARTS_MAX: usize = 5;
 

@@ -16,9 +16,21 @@ pub(super) struct ArrivingMessage {
 }
 
 impl ArrivingMessage {
+    /// Returns the time by which more must have come.
     pub(super) fn by(&self) -> u64 {
         self.by
     }
+
+    /// Gives the client all its time again, after some in which nothing was read.
+    pub(super) fn begin_anew(&mut self, stream: &Upgraded) {
+        self.by = due(stream);
+    }
+}
+
+/// Returns the time by which a client must send on that has just sent enough.
+fn due(stream: &Upgraded) -> u64 {
+    let (millis, _) = stream.body_pace();
+    stream.now_millis().saturating_add(millis)
 }
 
 /// Looks at the message that arrives, after bytes have been read.
@@ -34,8 +46,7 @@ pub(super) fn watch(
         *arriving = None;
         return Ok(());
     };
-    let (millis, bytes_min) = stream.body_pace();
-    let by = stream.now_millis().saturating_add(millis);
+    let by = due(stream);
     if arriving
         .as_ref()
         .is_none_or(|known| known.number != message.number)
@@ -50,6 +61,7 @@ pub(super) fn watch(
     let Some(known) = arriving else {
         return Ok(());
     };
+    let (_, bytes_min) = stream.body_pace();
     if message.came - known.seen >= bytes_min as u64 {
         (known.seen, known.by) = (message.came, by);
     }

@@ -40,10 +40,8 @@ impl SocketConnection {
         let settings = self.socket.settings();
         let heard = self.life.heard;
         let idle = heard.saturating_add(settings.idle_millis_max);
-        let arrives_by = self
-            .arriving
-            .as_ref()
-            .map_or(u64::MAX, |message| message.by());
+        let arriving = self.arriving.as_ref();
+        let arrives_by = arriving.map_or(u64::MAX, |message| message.by());
         let ping = match (settings.ping_millis, self.life.is_asked) {
             (0, _) | (_, true) => u64::MAX,
             (millis, false) => heard.saturating_add(millis),
@@ -58,7 +56,8 @@ impl SocketConnection {
             u64::MAX
         } else if arrives_by <= now {
             let (millis, bytes) = self.stream.body_pace();
-            let text = format!("of a message came less than {bytes} bytes in {millis} ms");
+            let text =
+                format!("the message came too slowly: less than {bytes} bytes in {millis} ms");
             self.refuse(codes::POLICY, &text);
             u64::MAX
         } else if ping <= now {

@@ -21,7 +21,7 @@ use crate::driver::shared::unsent::{COUNTED_BYTES_MIN, UnsentPart};
 use crate::driver::transport::Transport;
 use crate::future::LocalFuture;
 use crate::peer::Peer;
-use crate::received::MessageRoom;
+use crate::received::{MessageRoom, UNCOUNTED_BYTES_MAX};
 use crate::upgrade::{Io, Takeover, Upgraded};
 
 /// A connection that was taken over.
@@ -160,13 +160,11 @@ impl<S: Socket> Io for TakenSocket<S> {
     }
 
     fn message_room(&self) -> Option<MessageRoom> {
-        let clients = &self.local.shared.clients;
-        Some(MessageRoom::new(&clients.received, self.peer))
+        Some(self.local.message_room(self.peer, UNCOUNTED_BYTES_MAX))
     }
 
     fn body_pace(&self) -> (u64, usize) {
-        let limits = &self.local.limits;
-        (limits.body_idle_millis_max, limits.progress_bytes_min)
+        self.local.body_pace()
     }
 
     fn note_unsent(&self, bytes: usize, has_moved: bool) {

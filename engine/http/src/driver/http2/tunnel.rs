@@ -241,14 +241,13 @@ impl Io for TunnelSocket {
         self.local.limits.control_frames_max
     }
 
+    /// A connection has the uncounted bytes once, and its bodies may have them.
     fn message_room(&self) -> Option<MessageRoom> {
-        let clients = &self.local.shared.clients;
-        Some(MessageRoom::new(&clients.received, self.peer))
+        Some(self.local.message_room(self.peer, 0))
     }
 
     fn body_pace(&self) -> (u64, usize) {
-        let limits = &self.local.limits;
-        (limits.body_idle_millis_max, limits.progress_bytes_min)
+        self.local.body_pace()
     }
 
     /// The connection counts it, with all else that waits for the client.
