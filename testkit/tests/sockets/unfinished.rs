@@ -40,6 +40,7 @@ fn a_message_that_does_not_go_on_ends_its_socket() {
             }
             other => panic!("{file}: {other:?} in place of a close frame"),
         }
+        drop(socket);
         assert!(app.running.shutdown());
     }
 }
