@@ -14,6 +14,7 @@ pub mod files;
 mod gate;
 pub mod lane;
 pub mod native;
+mod processor_time;
 mod request;
 pub mod routing;
 mod sockets;

@@ -4,7 +4,7 @@ use super::client::Client;
 use super::fair_queue::{Decision, FairQueue};
 use super::settings::OverloadSettings;
 use super::waiting::{Place, decided};
-use rustix::time::{ClockId, clock_gettime};
+use crate::processor_time::thread_time;
 use sampan_host::Outbox;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -45,11 +45,6 @@ pub struct Admission {
     queue: RefCell<FairQueue<Rc<Place>>>,
     /// Wakes [`Admission::serve`].
     bell: Notify,
-}
-
-/// The processor time that this thread has had.
-fn thread_time() -> Duration {
-    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
 
 impl Admission {

@@ -5,18 +5,20 @@
 //! middle of its call. JavaScript cannot, so a run that may write waits before it begins and before it goes on. Runs of
 //! one declaration share what is known of them.
 
+use crate::processor_time::thread_time;
 use sampan_host::database::{RouteUse, WorkerDatabase};
 use sampan_host::{Error, LocalFuture};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A run that has not written after so many turns counts as one that only reads: the function that feeds a stream of
 /// events may never end.
 const TURNS_MAX: u32 = 100;
-/// A job with a longer turn gets the write connection only when it writes: others would wait for what it computes.
+/// A job with a turn of more processor time gets the write connection only when it writes: others would wait for what it
+/// computes. A job that waits for a processor behind others is not slow.
 const SLOW_TURN: Duration = Duration::from_millis(500);
 
 /// The kind of a run that is not a request's handler.
@@ -143,7 +145,8 @@ pub(super) struct RunTurns {
     queued: Option<LocalFuture<Result<(), Error>>>,
     /// True if the connection cannot be had: the script gets the error where it writes.
     is_refused: bool,
-    begun: Option<Instant>,
+    /// The processor time of the thread when the turn began, of a job.
+    begun: Option<Duration>,
 }
 
 impl RunTurns {
@@ -169,14 +172,17 @@ impl RunTurns {
             self.is_refused = ready!(queued.as_mut().poll(cx)).is_err();
             self.queued = None;
         }
-        self.begun = (used.known.kind == RunKind::Job).then(Instant::now);
+        self.begun = (used.known.kind == RunKind::Job).then(thread_time);
         Poll::Ready(())
     }
 
     /// To be called after each turn; `has_run` tells whether the script ran in it.
     pub(super) fn left(&mut self, has_run: bool, has_ended: bool) {
         self.is_refused = false;
-        let took = self.begun.take().map(|begun| begun.elapsed());
+        let took = self
+            .begun
+            .take()
+            .map(|begun| thread_time().saturating_sub(begun));
         let Some(used) = &mut self.used else {
             self.db.left(None, &|| false);
             return;

@@ -1,19 +1,12 @@
-//! The processor time of the runs of one request. Only threads of the slow lane read this clock.
+//! The processor time of the runs of one request.
 
-use rustix::time::{ClockId, clock_gettime};
+use crate::processor_time::thread_time;
 use std::time::Duration;
 
 /// The longest run of a request so far.
 #[derive(Default)]
 pub(crate) struct Meter {
     longest: Duration,
-}
-
-/// Returns the processor time of this thread.
-fn thread_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    let (seconds, nanos) = (time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs());
-    Duration::from_secs(seconds) + Duration::from_nanos(nanos)
 }
 
 impl Meter {
