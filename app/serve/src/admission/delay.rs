@@ -11,6 +11,9 @@ const PASSED_OVER_INTERVALS_MAX: u32 = 20;
 /// The least of that time.
 const PASSED_OVER_MIN: Duration = Duration::from_secs(1);
 
+/// The fewest requests with which a queue counts as long: those of one turn of a worker.
+const LONG_MIN: usize = 16;
+
 /// The waits in one queue.
 #[derive(Debug)]
 pub(crate) struct Delay {
@@ -20,6 +23,8 @@ pub(crate) struct Delay {
     shortest: Duration,
     /// True once the shortest wait of an interval was above the target, until one is below half of it.
     is_long: bool,
+    /// The requests that waited when that began.
+    len_when_long: usize,
 }
 
 impl Delay {
@@ -29,6 +34,7 @@ impl Delay {
             interval_end: now + settings.interval,
             shortest: Duration::MAX,
             is_long: false,
+            len_when_long: 0,
         }
     }
 
@@ -37,11 +43,19 @@ impl Delay {
         self.is_long
     }
 
-    /// Takes note of a wait that ends now. Returns true if the queue has been long for an interval, and so was this
-    /// wait.
+    /// Reports whether half as many requests more wait than when the queue became long. Clients who each wait for their
+    /// answer before they ask again do not make it longer, nor do those who come back at once and are served one after
+    /// the other.
+    pub(crate) fn has_grown(&self, len: usize) -> bool {
+        self.is_long && len > self.len_when_long + self.len_when_long / 2
+    }
+
+    /// Takes note of a wait that ends now, in a queue of `len` requests. Returns true if the queue has been long for an
+    /// interval, and so was this wait.
     pub(crate) fn note(
         &mut self,
         wait: Duration,
+        len: usize,
         now: Duration,
         settings: &OverloadSettings,
     ) -> bool {
@@ -51,7 +65,11 @@ impl Delay {
                 true => settings.target / 2,
                 false => settings.target,
             };
+            let was_long = self.is_long;
             self.is_long = self.shortest > bound && self.shortest != Duration::MAX;
+            if self.is_long && !was_long {
+                self.len_when_long = len.max(LONG_MIN);
+            }
             self.shortest = wait;
             self.interval_end = now + settings.interval;
         } else {
@@ -75,6 +93,7 @@ mod tests {
         target: Duration::from_millis(5),
         interval: Duration::from_millis(100),
         waiting_min: 0,
+        wait_max: Duration::MAX,
         slow_target: Duration::from_secs(1),
     };
 
@@ -83,7 +102,7 @@ mod tests {
         let mut delay = Delay::new(Duration::ZERO, &SETTINGS);
         let noted = waits.enumerate().filter(|(at, wait)| {
             let now = Duration::from_millis(*at as u64);
-            delay.note(Duration::from_millis(*wait), now, &SETTINGS)
+            delay.note(Duration::from_millis(*wait), 1, now, &SETTINGS)
         });
         noted.count()
     }

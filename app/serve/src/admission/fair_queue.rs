@@ -97,13 +97,16 @@ impl<T> FairQueue<T> {
         }
         let client = self.turns.pop_front()?;
         let flow = self.flows.get_mut(&client)?;
-        let wait = flow.oldest_wait(now);
-        let is_over = flow.delay.note(wait, now, settings);
+        let (wait, len) = (flow.oldest_wait(now), flow.items.len());
+        let is_over = flow.delay.note(wait, len, now, settings);
         let all = self.delay.get_or_insert_with(|| Delay::new(now, settings));
-        let all_are_over = !self.sheds && all.note(wait, now, settings);
+        let all_are_over = !self.sheds && all.note(wait, self.len, now, settings);
+        let is_late = wait > settings.wait_max;
         let is_refused = match self.len > settings.waiting_min {
             true => is_over || all_are_over,
-            false => is_over && flow.sheds && is_passed_over(wait, settings),
+            false if flow.sheds => is_over && (is_late || is_passed_over(wait, settings)),
+            false if is_late && is_over && flow.delay.has_grown(len) => true,
+            false => is_late && all_are_over && all.has_grown(self.len),
         };
         flow.sheds = is_over && (flow.sheds || is_refused);
         let (taken, decision) = match is_refused {
@@ -128,12 +131,13 @@ impl<T> FairQueue<T> {
         let flow = self.flows.get_mut(&client)?;
         let wait = flow.oldest_wait(now);
         let all = self.delay.get_or_insert_with(|| Delay::new(now, settings));
-        let is_over = all.note(wait, now, settings);
+        let is_over = all.note(wait, self.len, now, settings);
         if !all.is_long() {
             self.set_sheds(false);
             return None;
         }
-        if !is_over || (self.len <= settings.waiting_min && !is_passed_over(wait, settings)) {
+        let is_late = wait > settings.wait_max || is_passed_over(wait, settings);
+        if !is_over || (self.len <= settings.waiting_min && !is_late) {
             return None;
         }
         let (item, _) = flow.items.pop_front()?;
@@ -217,7 +221,15 @@ mod tests {
         target: Duration::from_millis(5),
         interval: Duration::from_millis(100),
         waiting_min: 10,
+        wait_max: Duration::MAX,
         slow_target: Duration::from_secs(1),
+    };
+
+    /// Settings by which requests are refused for their wait alone.
+    const BY_TIME: OverloadSettings = OverloadSettings {
+        waiting_min: 1_000_000,
+        wait_max: Duration::from_millis(100),
+        ..SETTINGS
     };
 
     fn client(last: u8) -> Client {
@@ -313,11 +325,10 @@ mod tests {
 
     /// Has twice as many requests arrive as begin, one of which does in each millisecond, and returns the longest wait
     /// of those that begin in the second half, in milliseconds, and how many were refused.
-    fn at_twice_the_load(client_of: impl Fn(u32) -> Client) -> (u64, usize) {
-        let settings = OverloadSettings {
-            waiting_min: 100,
-            ..SETTINGS
-        };
+    fn at_twice_the_load(
+        settings: OverloadSettings,
+        client_of: impl Fn(u32) -> Client,
+    ) -> (u64, usize) {
         let (mut queue, mut longest, mut refused) = (FairQueue::default(), 0, 0);
         for millis in 0..2_000_u64 {
             let now = Duration::from_millis(millis);
@@ -338,11 +349,48 @@ mod tests {
 
     #[test]
     fn while_requests_are_refused_the_newest_begin_first() {
-        let one = at_twice_the_load(|_| client(1));
+        let few = OverloadSettings {
+            waiting_min: 100,
+            ..SETTINGS
+        };
         let each = |number: u32| Client::of(Some(IpAddr::from(number.to_be_bytes())));
-        for (longest, refused) in [one, at_twice_the_load(each)] {
-            assert!(longest <= 5, "{longest} ms");
-            assert!((1_800..=2_000).contains(&refused), "{refused}");
+        for settings in [few, BY_TIME] {
+            let one = at_twice_the_load(settings, |_| client(1));
+            for (longest, refused) in [one, at_twice_the_load(settings, each)] {
+                assert!(longest <= 5, "{longest} ms");
+                assert!((1_800..=2_000).contains(&refused), "{refused}");
+            }
+        }
+    }
+
+    /// Has `count` requests wait, and one begin in each millisecond, behind which the next ones arrive. Returns the
+    /// number of those that are refused in two seconds.
+    fn refused_of(count: u32, arriving: u32, client_of: impl Fn(u32) -> Client) -> usize {
+        let (mut queue, mut refused) = (FairQueue::default(), 0);
+        for number in 0..count {
+            queue.push(client_of(number), number, Duration::ZERO, &BY_TIME);
+        }
+        for millis in 1..2_000_u64 {
+            let now = Duration::from_millis(millis);
+            while let Some((number, decision)) = queue.pop(now, &BY_TIME) {
+                for _ in 0..arriving {
+                    queue.push(client_of(number), number, now, &BY_TIME);
+                }
+                if decision == Decision::Begin {
+                    break;
+                }
+                refused += 1;
+            }
+        }
+        refused
+    }
+
+    #[test]
+    fn clients_who_wait_for_their_answers_or_come_back_at_once_are_not_refused() {
+        let each = |number: u32| Client::of(Some(IpAddr::from(number.to_be_bytes())));
+        for arriving in [0, 1] {
+            assert_eq!(refused_of(800, arriving, |_| client(1)), 0);
+            assert_eq!(refused_of(800, arriving, each), 0);
         }
     }
 

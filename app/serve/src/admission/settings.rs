@@ -20,6 +20,8 @@ pub static SECTION: Section = Section {
             "the time after which waits above target_millis are an overload"),
         SettingKey::count("waiting_min", 0..=1_000_000, 1_000,
             "requests that may wait for each worker before any is refused"),
+        SettingKey::time("wait_millis_max", 1..=MILLIS_MAX, 100,
+            "the wait after which requests are refused while more and more wait, however few"),
         SettingKey::time("slow_target_millis", 1..=MILLIS_MAX, 1_000,
             "the wait that is no overload for requests of slow routes"),
     ],
@@ -34,6 +36,8 @@ pub struct OverloadSettings {
     pub interval: Duration,
     /// The number of requests that may wait for a worker before any is refused.
     pub waiting_min: usize,
+    /// The wait after which requests are refused while more and more wait, however few.
+    pub wait_max: Duration,
     /// The wait that is no overload for requests of slow routes.
     pub slow_target: Duration,
 }
@@ -45,6 +49,7 @@ impl OverloadSettings {
             target: Duration::from_millis(settings.number("target_millis")),
             interval: Duration::from_millis(settings.number("interval_millis")),
             waiting_min: settings.number("waiting_min"),
+            wait_max: Duration::from_millis(settings.number("wait_millis_max")),
             slow_target: Duration::from_millis(settings.number("slow_target_millis")),
         })
     }

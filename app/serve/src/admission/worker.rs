@@ -197,6 +197,7 @@ mod tests {
             target: Duration::from_secs(60),
             interval: Duration::from_secs(60),
             waiting_min: 1_000,
+            wait_max: Duration::from_secs(60),
             slow_target: Duration::from_secs(60),
         }
     }

@@ -34,6 +34,7 @@ impl LaneQueue {
                     .interval
                     .max(INTERVAL_TARGETS * settings.slow_target),
                 waiting_min,
+                wait_max: Duration::MAX,
                 ..settings
             }),
             waiting_max,
@@ -111,6 +112,7 @@ impl LaneQueue {
             target: Duration::MAX,
             interval: Duration::from_secs(1),
             waiting_min: usize::MAX,
+            wait_max: Duration::MAX,
             slow_target: Duration::MAX,
         })
     }
@@ -135,6 +137,7 @@ mod tests {
             target: LONG,
             interval: Duration::ZERO,
             waiting_min: 1_000,
+            wait_max: Duration::MAX,
             slow_target,
         };
         LaneQueue::new(Some(settings), waiting_min, waiting_max)
