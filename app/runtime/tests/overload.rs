@@ -35,6 +35,7 @@ end)
 app.get("/first", { priority = "high" }, function() return "first" end)
 app.use("/keyed", app.rate_limit{ limit = 1000000, per = 60, key = "X-Api-Key" })
 app.get("/keyed", { slow = false }, work)
+app.use("/guarded/*", work)
 "#;
 
 const JS: &str = r#"
@@ -56,6 +57,7 @@ app.get("/stream", { slow: false }, () => stream(async (write) => {
 app.get("/first", { priority: "high" }, () => "first");
 app.use("/keyed", app.rateLimit({ limit: 1000000, per: 60, key: "X-Api-Key" }));
 app.get("/keyed", { slow: false }, work);
+app.use("/guarded/*", work);
 "#;
 
 struct Served {
@@ -65,6 +67,9 @@ struct Served {
 
 fn serve(folder: &Path, (file, text): (&str, &str), overload: &str) -> Served {
     std::fs::write(folder.join(file), text).expect("written");
+    let public = folder.join("public/guarded");
+    std::fs::create_dir_all(&public).expect("a folder");
+    std::fs::write(public.join("page.html"), "a page").expect("written");
     let logger = Logger::captured(Level::Info);
     let settings = format!("{SERVER}[overload]\n{overload}\n");
     let mut config = AppConfig::from_text(folder, &settings).expect("valid");
@@ -132,7 +137,8 @@ const FEW: u64 = CROWD as u64 / 2;
 #[test]
 fn one_client_with_many_requests_does_not_keep_the_others_waiting() {
     both(|app| {
-        for path in ["/work", "/keyed"] {
+        // Where there is no route, and before a file, middleware is the script.
+        for path in ["/work", "/keyed", "/guarded/nothing", "/guarded/page.html"] {
             // Without the field of the key the address counts.
             let waited = waited(
                 app,

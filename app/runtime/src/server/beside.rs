@@ -18,7 +18,7 @@ use sampan_host::log::{Level, Log};
 use sampan_host::{Context, Outbox, Watch};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use tokio::task::spawn_local;
 
@@ -68,11 +68,17 @@ impl ServerShared {
         };
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let shared = Arc::clone(self);
-        let on_deaf: OnDeaf = Box::new(move |_, name| shared.abandon_beside(id, place, name));
+        let is_abandoned: Arc<AtomicBool> = Arc::default();
+        let abandoned = Arc::clone(&is_abandoned);
+        let on_deaf: OnDeaf = Box::new(move |handle, name| {
+            abandoned.store(true, Ordering::Release);
+            handle.shutdown();
+            shared.abandon_beside(id, place, name);
+        });
         // Behind those that take connections.
         let number = self.config.base.workers + place;
         let plan = self.plan(id, number, self.generation(), on_deaf);
-        let starting = server_worker::start(plan, Some(SideWork::Beside(beside)));
+        let starting = server_worker::start(plan, Some(SideWork::Beside(beside, is_abandoned)));
         let starting = starting.map_err(|error| format!("cannot start a thread: {error}"))?;
         let member = ready(id, starting);
         let member = member.map_err(|error| self.config.base.project.load_fault(&error))?;

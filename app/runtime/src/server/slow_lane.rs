@@ -96,8 +96,10 @@ impl ServerShared {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let state: Arc<IsolateState> = Arc::default();
         let (shared, of_deaf) = (Arc::clone(self), Arc::clone(&state));
-        let on_deaf: OnDeaf =
-            Box::new(move |_, name| shared.abandon_isolate(id, place, &of_deaf, name));
+        let on_deaf: OnDeaf = Box::new(move |handle, name| {
+            shared.abandon_isolate(id, place, &of_deaf, name);
+            handle.shutdown();
+        });
         let generation = self.generation();
         let beside = generation.state.beside(&generation.config);
         // Behind those that take connections, and those beside requests.

@@ -92,8 +92,8 @@ const NICE: i32 = 10;
 
 /// The work of a thread that takes no connections.
 pub(crate) enum SideWork {
-    /// Work of a capability.
-    Beside(Beside),
+    /// Work of a capability. True once another thread has taken the place of this one, which was deaf to its stop.
+    Beside(Beside, Arc<AtomicBool>),
     /// Requests of slow routes.
     Lane(LaneWork),
 }
@@ -125,7 +125,7 @@ pub(crate) fn start(plan: WorkerPlan, side: Option<SideWork>) -> std::io::Result
     }
     let name = match side {
         None => format!("sampan-w{}", plan.place),
-        Some(SideWork::Beside(_)) => format!("sampan-b{}", plan.place),
+        Some(SideWork::Beside(..)) => format!("sampan-b{}", plan.place),
         Some(SideWork::Lane(_)) => format!("sampan-l{}", plan.place),
     };
     let thread = std::thread::Builder::new()
@@ -210,17 +210,23 @@ async fn serve(
             None => HandlerSlot::new(inner),
         };
         let time_max = Duration::from_millis(config.serving.http.shutdown_millis_max);
-        let cut = match &side {
-            Some(SideWork::Beside(beside)) => Some(beside.cut),
-            _ => None,
+        let (cut, is_abandoned) = match &side {
+            Some(SideWork::Beside(beside, is_abandoned)) => {
+                (Some(beside.cut), Some(Arc::clone(is_abandoned)))
+            }
+            _ => (None, None),
         };
         let work = side.map(|side| match side {
-            SideWork::Beside(beside) => spawn_local(loader.work_beside(&beside)),
+            SideWork::Beside(beside, _) => spawn_local(loader.work_beside(&beside)),
             SideWork::Lane(lane) => spawn_local(lane.run(Rc::clone(&loader), Rc::clone(&dispatch))),
         });
         match hosted {
             Some(hosted) => sockets.run_on(hosted, handler).await,
             None => sockets.run(handler).await,
+        }
+        if is_abandoned.is_some_and(|is_abandoned| is_abandoned.load(Ordering::Acquire)) {
+            // It came back to life. What it had begun begins anew elsewhere, and it begins nothing more.
+            return;
         }
         if let Some(mut work) = work
             && tokio::time::timeout(time_max, &mut work).await.is_err()

@@ -231,6 +231,7 @@ impl StartingProcess<'_> {
                     if caller.ok() == pid && stream.set_nonblocking(false).is_ok() {
                         return Ok(stream);
                     }
+                    self.go_on()?;
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.go_on()?,
                 Err(error) => return Err(format!("cannot hear the new process: {error}")),

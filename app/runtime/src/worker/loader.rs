@@ -495,16 +495,20 @@ impl Loader {
         generation.renewals.note(fault);
     }
 
+    /// Waits until no transaction of this worker is open, but not for ever: they may come without end. A project that
+    /// writes while it loads is told then that the database is busy.
+    async fn without_transactions(&self, config: &AppConfig) {
+        let patience = Duration::from_millis(config.database.config.transaction_millis_max);
+        let _ = tokio::time::timeout(patience, self.gate.before_loading()).await;
+    }
+
     /// Loads a generation beside the one that serves.
     pub(crate) async fn prepare(
         self: &Rc<Self>,
         shared: &Arc<Generation>,
     ) -> Result<NextProject, Error> {
         let generation = WorkerGeneration::open(shared)?;
-        // Transactions may come without end; a project that writes while it loads is told then that the database is
-        // busy.
-        let patience = Duration::from_millis(shared.config.database.config.transaction_millis_max);
-        let _ = tokio::time::timeout(patience, self.gate.before_loading()).await;
+        self.without_transactions(&shared.config).await;
         let loaded = self.load(&generation)?;
         self.start_hooks(&loaded).await?;
         Ok(NextProject { generation, loaded })
@@ -554,7 +558,8 @@ impl Loader {
             return;
         }
         drop(spawn_local(async move {
-            self.gate.before_loading().await;
+            let before = self.generation();
+            self.without_transactions(&before.shared.config).await;
             let generation = self.generation();
             let logger = &generation.shared.config.program.logger;
             let loaded = match self.load(&generation) {
@@ -575,7 +580,9 @@ impl Loader {
                         }
                         self.watchdog.rename(self.id, loaded.handler_names());
                         self.serve(&generation, &loaded);
-                        drop(dispatch.replace(loaded));
+                        retiring::retire(dispatch.replace(loaded), &self.retiring);
+                    } else {
+                        retiring::stop(&loaded, loaded.control.shutdown_time_max).await;
                     }
                 }
                 Err(error) => {

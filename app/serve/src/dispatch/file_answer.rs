@@ -2,6 +2,7 @@
 //! route.
 
 use crate::answer::errors;
+use crate::dispatch::admitting;
 use crate::dispatch::exchange::DispatchedRequest;
 use crate::dispatch::guarding::Way;
 use crate::dispatch::loaded::Loaded;
@@ -82,6 +83,18 @@ pub(super) fn answer_file(
             return exchange.answer_natively(exchange.view.answer_to(&error));
         }
     };
+    // Middleware is script.
+    let waits = !chain.is_empty() && admitting::has_to_wait(&loaded.control, false);
     let exchange = DispatchedRequest::without_route(loaded, request, normal, end, observers);
-    exchange.check(&guards, Way::ChainOrNone(chain.into()))
+    let way = Way::ChainOrNone(chain.into());
+    if waits {
+        let client = admitting::client_of(request, &guards, &exchange.loaded.control);
+        return admitting::wait(
+            exchange,
+            client,
+            |_| None,
+            move |exchange| exchange.check(&guards, way),
+        );
+    }
+    exchange.check(&guards, way)
 }

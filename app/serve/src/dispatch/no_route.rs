@@ -61,7 +61,7 @@ pub(super) fn no_route(
     let chain = loaded.middleware.of_path(host.as_deref(), &normal);
     let guards = &loaded.guards;
     let guards = guards.of_path(request.method(), host.as_deref(), &normal);
-    let runs_script = end.handler().is_some();
+    let runs_script = end.handler().is_some() || !chain.is_empty();
     let waits = runs_script && admitting::has_to_wait(&loaded.control, false);
     let info = match (loaded.fetch, &end) {
         (Some(_), ChainEnd::Handler(_)) => {

@@ -101,7 +101,9 @@ impl Worker {
         let mut end_by = None;
         loop {
             let event = first_of(self.shared.notify.notified(), runtime.sleep(pause));
-            first_of(event, is_parked_readable(watch.as_ref())).await;
+            // One that has ended takes none: it would be woken for the same connection again and again.
+            let parked = watch.as_ref().filter(|_| !local.has_ended());
+            first_of(event, is_parked_readable(parked)).await;
             pause = local.tick();
             self.take_sockets(&runtime, &local);
             if let Some(watch) = &watch {

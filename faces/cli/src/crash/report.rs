@@ -2,7 +2,7 @@
 //! allocates nor locks.
 
 use httpdate::HttpDate;
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsStr};
 use std::fmt::{self, Write};
 use std::fs;
 use std::ops::Range;
@@ -131,8 +131,9 @@ pub(super) fn remove_old(folder: &Path) {
         name.starts_with(PREFIX.as_bytes()) && name.ends_with(SUFFIX.as_bytes())
     };
     let mut reports: Vec<_> = names.filter(is_report).collect();
-    // Their names begin with the time.
-    reports.sort();
+    // That of a signal is named by the start of its process, and written at its end.
+    let written = |name: &OsStr| fs::metadata(folder.join(name))?.modified();
+    reports.sort_by_cached_key(|name| (written(name).ok(), name.clone()));
     let old = reports.len().saturating_sub(REPORTS_MAX - 1);
     for name in &reports[..old] {
         // One that cannot be removed stays.

@@ -292,6 +292,15 @@ fn an_abandoned_worker_takes_no_parked_connection_with_it() {
     let server = Crew::start(Limits::default());
     let mut clients = server.served(4);
     server.wait_parked(4);
+    // Each worker has some that are not parked: once it comes back to life it ends only when they have.
+    let _waiting: Vec<_> = (0..4)
+        .map(|_| {
+            let mut socket = server.connect();
+            socket.write_all(&get("/wait")).unwrap();
+            socket
+        })
+        .collect();
+    wait::until("they wait", || server.workers.connections() == 8);
     clients[0].write_all(&get("/stuck")).unwrap();
     let stuck = wait::found("being stuck", || {
         (0..2).find(|at| !server.handles[*at].is_responsive())

@@ -78,12 +78,19 @@ impl Drop for LuaReader<'_> {
         self.core.reader_tools.innermost.set(self.outer);
         if self.most_anchored.get() > 0 {
             let state = self.state;
-            // SAFETY: sets keys that are there to nil, which neither allocates nor raises.
+            // SAFETY: sets keys whose values are not nil to nil, which neither allocates nor raises. A key whose value is
+            // nil is left alone: a rehash may have dropped it, and setting it would make room for it, outside of any
+            // protection.
             unsafe {
                 push_ref(state, self.core.reader_tools.anchors.get());
                 for at in 0..self.most_anchored.get() {
-                    lua_pushnil(state);
-                    self.set_anchor(state, -2, at);
+                    lua_rawgeti(state, -1, (self.first_anchor + at) as i64);
+                    let is_there = lua_type(state, -1) != LUA_TNIL;
+                    lua_pop(state, 1);
+                    if is_there {
+                        lua_pushnil(state);
+                        self.set_anchor(state, -2, at);
+                    }
                 }
                 lua_pop(state, 1);
             }
