@@ -17,6 +17,11 @@ const PIECE_BYTES: usize = 32 * 1024;
 /// The most codings of one body.
 const CODINGS_MAX: usize = 3;
 
+/// The bytes that the codings of a body may pass to each other before it gives anything, and more for each byte that it
+/// gives. An inner coding can be of blocks that are empty, and the outer one can make millions of them from a few bytes.
+const BETWEEN_BYTES_MAX: u64 = 1024 * 1024;
+const BETWEEN_BYTES_PER_GIVEN: u64 = 8;
+
 /// The largest window of Zstandard, as a power of two: 8 MiB (RFC 9659).
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 
@@ -44,7 +49,13 @@ struct Stage {
 }
 
 /// Decompresses a body of a few codings, one around the other.
-pub(super) struct Decompressor(Vec<Stage>);
+pub(super) struct Decompressor {
+    stages: Vec<Stage>,
+    /// The bytes that it has given.
+    given: u64,
+    /// The bytes that the codings have passed to each other.
+    between: u64,
+}
 
 impl Decompressor {
     /// Returns the decompressor for these values of `Content-Encoding`; `None` without codings, or with one that is not
@@ -68,28 +79,44 @@ impl Decompressor {
                 has_more: false,
             });
         }
-        (!stages.is_empty() && stages.len() <= CODINGS_MAX).then_some(Self(stages))
+        (!stages.is_empty() && stages.len() <= CODINGS_MAX).then_some(Self {
+            stages,
+            given: 0,
+            between: 0,
+        })
     }
 
     /// Adds a piece of the body as it came, once [`Decompressor::next`] has given all before it.
     pub(super) fn push(&mut self, piece: Vec<u8>) {
         // The coding that was applied last is removed first.
-        if let Some(outermost) = self.0.last_mut() {
+        if let Some(outermost) = self.stages.last_mut() {
             outermost.push(piece);
         }
     }
 
     /// Returns the next piece; `None` where more must come first.
+    ///
+    /// # Errors
+    /// The body is damaged, or its codings pass far more to each other than it gives.
     pub(super) fn next(&mut self) -> Result<Option<Vec<u8>>, ClientFault> {
         let mut at = 0;
-        while at < self.0.len() {
-            match self.0[at].step()? {
+        while at < self.stages.len() {
+            match self.stages[at].step()? {
                 // The one around it may have more.
                 None => at += 1,
-                Some(piece) if at == 0 => return Ok(Some(piece)),
+                Some(piece) if at == 0 => {
+                    self.given += piece.len() as u64;
+                    return Ok(Some(piece));
+                }
                 Some(piece) => {
+                    self.between += piece.len() as u64;
+                    if self.between > BETWEEN_BYTES_MAX + BETWEEN_BYTES_PER_GIVEN * self.given {
+                        let text = "the body cannot be decompressed: its codings have far more between them than \
+                             they give";
+                        return Err(ClientFault::new(ClientFaultKind::TooLarge, text));
+                    }
                     at -= 1;
-                    self.0[at].push(piece);
+                    self.stages[at].push(piece);
                 }
             }
         }
@@ -101,7 +128,7 @@ impl Decompressor {
     /// # Errors
     /// It is cut off.
     pub(super) fn finish(&mut self) -> Result<(), ClientFault> {
-        for stage in self.0.iter_mut().rev() {
+        for stage in self.stages.iter_mut().rev() {
             stage.finish()?;
         }
         Ok(())

@@ -111,3 +111,21 @@ fn a_bomb_comes_in_small_pieces() {
         assert!(largest <= 3 * PIECE_BYTES, "{form}: {largest}");
     }
 }
+
+#[test]
+fn codings_that_pass_much_to_each_other_and_give_little_are_refused() {
+    let empty_blocks = [0, 0, 0, 0xff, 0xff].repeat(4_000_000);
+    let bytes = compressed("gzip", &empty_blocks);
+    assert!(bytes.len() < empty_blocks.len() / 100);
+    let mut decompressor = decompressor("deflate, gzip");
+    decompressor.push(bytes);
+    let fault = decompressor.next().unwrap_err();
+    assert_eq!(fault.kind, ClientFaultKind::TooLarge, "{fault}");
+    // One that gives what its codings pass to each other is no such body, however large it is.
+    let text: Vec<u8> = (0..1_000_000_u32)
+        .flat_map(|at| at.wrapping_mul(2_654_435_761).to_le_bytes())
+        .collect();
+    let bytes = compressed("gzip", &compressed("br", &compressed("zstd", &text)));
+    let whole = decompress("zstd, br, gzip", &bytes, 64 * 1024).expect("a body");
+    assert!(whole.0 == text, "the text");
+}
