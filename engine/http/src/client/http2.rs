@@ -18,9 +18,12 @@ use super::reach::Wire;
 use super::request::{ClientBody, SendFault, SendState, Source};
 use super::timer::{Timer, Wait};
 
-/// The bytes of one body, and of all bodies of a connection, that a server may send ahead of their readers.
+/// The bytes of one body that a server may send ahead of its reader.
 const STREAM_WINDOW_BYTES: u32 = 256 * 1024;
-const CONNECTION_WINDOW_BYTES: u32 = 1024 * 1024;
+
+/// The bytes of all bodies of a connection that a server may send ahead of their readers: the largest window (RFC 9113
+/// section 6.9.1). Bodies that are not read do not stop the others, and each is limited by the window of its stream.
+const CONNECTION_WINDOW_BYTES: u32 = (1 << 31) - 1;
 
 /// A connection of HTTP/2, which many requests share. It is closed when the last of them and the pool let it go.
 pub(super) struct Http2 {

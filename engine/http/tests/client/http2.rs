@@ -393,3 +393,36 @@ fn a_post_above_the_last_stream_of_a_goaway_is_sent_again() {
         }
     });
 }
+
+#[test]
+fn bodies_that_are_not_read_do_not_stop_others() {
+    run(async {
+        let server = Server::start(|(request, mut respond)| async move {
+            let bytes = match request.uri().path() {
+                "/big" => 1024 * 1024,
+                _ => 5,
+            };
+            let mut stream = respond
+                .send_response(http::Response::new(()), false)
+                .expect("sent");
+            stream
+                .send_data(vec![b'x'; bytes].into(), true)
+                .expect("sent");
+        })
+        .await;
+        let mut unread = Vec::new();
+        for _ in 0..4 {
+            let big = server.client.clone().fetch(get(server.url("/big"))).await;
+            unread.push(big.expect("an answer"));
+        }
+        let mut small = get(server.url("/small"));
+        small.options.idle_millis_max = Some(500);
+        let answer = text(&server.client, small).await;
+        assert_eq!(answer, Ok((200, "xxxxx".to_owned())));
+        assert_eq!(server.connections.load(Ordering::SeqCst), 1);
+        for answer in unread {
+            let body = whole(answer.body).await;
+            assert_eq!(body.map(|body| body.len()), Ok(1024 * 1024));
+        }
+    });
+}
