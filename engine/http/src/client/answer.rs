@@ -94,6 +94,11 @@ impl ClientAnswerBody {
     }
 
     fn next(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Vec<u8>>, ClientFault>> {
+        if !matches!(self.source, BodySource::Ended)
+            && let Some(fault) = self.timer.over()
+        {
+            return Poll::Ready(Err(fault));
+        }
         let piece = match self.coding {
             Some(_) => ready!(self.decompressed(cx))?,
             None => ready!(self.received(cx))?,

@@ -346,3 +346,31 @@ fn malformed_requests_are_not_sent() {
         peer.ended();
     });
 }
+
+#[test]
+fn the_time_of_the_whole_counts_while_there_is_more_to_read() {
+    let peer = Peer::once(|mut socket| {
+        read_head(&mut socket);
+        let head = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n";
+        socket.write_all(head).expect("sent");
+        // The client closes before it has read all.
+        let _ = socket.write_all(&vec![b'x'; 1_000_000]);
+    });
+    run(async {
+        let client = client(ClientLimits::default());
+        let mut asked = get(peer.url("/"));
+        asked.options.total_millis_max = Some(500);
+        let answer = client.fetch(asked).await.expect("an answer");
+        let mut body = answer.body.expect("a body");
+        let first = poll_fn(|cx| body.poll_piece(cx)).await;
+        assert!(first.expect("a piece").is_some());
+        tokio::time::sleep(Duration::from_millis(510)).await;
+        let late = poll_fn(|cx| body.poll_piece(cx)).await;
+        let fault = late
+            .map(|piece| piece.map(|bytes| bytes.len()))
+            .unwrap_err();
+        assert_eq!(fault.kind, ClientFaultKind::Timeout);
+        assert!(fault.text.contains("total_millis_max"), "{fault}");
+    });
+    peer.ended();
+}
