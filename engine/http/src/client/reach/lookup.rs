@@ -11,8 +11,8 @@ use tokio::sync::oneshot;
 
 use crate::client::fault::{ClientFault, ClientFaultKind};
 
-/// The most threads.
-const THREADS_MAX: usize = 4;
+/// The most threads. A name whose servers do not answer holds one for many seconds.
+const THREADS_MAX: usize = 32;
 
 /// A thread without work ends after so long.
 const IDLE_TIME: Duration = Duration::from_secs(10);
@@ -119,6 +119,7 @@ impl Lookups {
         }
         let (told, answer) = oneshot::channel();
         if let Some(waiting) = work.asked.get_mut(name) {
+            waiting.retain(|told| !told.is_closed());
             waiting.push(told);
             return Ok(Asked::Waits(answer));
         }
@@ -138,7 +139,11 @@ impl Lookups {
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
         let (told, answer) = oneshot::channel();
-        let job = move || drop(told.send(job()));
+        let job = move || {
+            if !told.is_closed() {
+                let _ = told.send(job());
+            }
+        };
         self.submit(self.0.work(), Box::new(job));
         answer.await.ok()
     }
@@ -171,7 +176,11 @@ impl LookupState {
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Looks a name up for those who wait for it, unless all of them have given up.
     fn look_up(&self, name: String) {
+        if !self.is_wanted(&name) {
+            return;
+        }
         let found = self.resolver.resolve(&name);
         let found = found.map(Arc::from).map_err(|error| error.to_string());
         let mut work = self.work();
@@ -188,6 +197,16 @@ impl LookupState {
         for told in waiting {
             let _ = told.send(found.clone());
         }
+    }
+
+    fn is_wanted(&self, name: &str) -> bool {
+        let mut work = self.work();
+        let waiting = work.asked.get(name);
+        let is_wanted = waiting.is_some_and(|all| all.iter().any(|told| !told.is_closed()));
+        if !is_wanted {
+            work.asked.remove(name);
+        }
+        is_wanted
     }
 
     /// Does jobs until there have been none for a while.
@@ -236,7 +255,9 @@ mod tests {
     }
 
     fn run<T>(test: impl Future<Output = T>) -> T {
-        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build();
         runtime.expect("a runtime").block_on(test)
     }
 
@@ -281,5 +302,84 @@ mod tests {
         });
         let threads = lookups.0.work().threads;
         assert!((1..=THREADS_MAX).contains(&threads), "{threads}");
+    }
+
+    /// Keeps the names that begin with `slow` until the gate is open, and notes all that it has begun.
+    #[derive(Clone, Default)]
+    struct Gated(Arc<(Mutex<(bool, Vec<String>)>, Condvar)>);
+
+    impl Gated {
+        fn lock(&self) -> MutexGuard<'_, (bool, Vec<String>)> {
+            self.0.0.lock().expect("a lock")
+        }
+
+        /// Waits until so many lookups have begun.
+        fn wait_for(&self, count: usize) {
+            let begun = self
+                .0
+                .1
+                .wait_while(self.lock(), |held| held.1.len() < count);
+            drop(begun.expect("a lock"));
+        }
+
+        fn open(&self) {
+            self.lock().0 = true;
+            self.0.1.notify_all();
+        }
+    }
+
+    impl Resolve for Gated {
+        fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+            let mut held = self.lock();
+            held.1.push(name.to_owned());
+            self.0.1.notify_all();
+            let is_held = |held: &mut (bool, Vec<String>)| !held.0 && name.starts_with("slow");
+            drop(self.0.1.wait_while(held, is_held).expect("a lock"));
+            Ok(vec![[192, 0, 2, 1].into()])
+        }
+    }
+
+    fn ask(lookups: &Lookups, name: &str) -> oneshot::Receiver<Found> {
+        match lookups.ask(name, Duration::ZERO).expect("asked") {
+            Asked::Waits(answer) => answer,
+            Asked::Known(_) => panic!("{name} is known"),
+        }
+    }
+
+    #[test]
+    fn a_few_slow_names_do_not_stop_others() {
+        let gate = Gated::default();
+        let lookups = Lookups::new(Box::new(gate.clone()));
+        let slow: Vec<_> = (0..8)
+            .map(|number| ask(&lookups, &format!("slow{number}.test")))
+            .collect();
+        let quick = ask(&lookups, "quick.test");
+        let quick = run(async { tokio::time::timeout(Duration::from_secs(10), quick).await });
+        assert!(quick.expect("in time").expect("an answer").is_ok());
+        gate.open();
+        for answer in slow {
+            assert!(answer.blocking_recv().expect("an answer").is_ok());
+        }
+    }
+
+    #[test]
+    fn names_that_are_wanted_no_longer_are_not_looked_up() {
+        let gate = Gated::default();
+        let lookups = Lookups::new(Box::new(gate.clone()));
+        let slow: Vec<_> = (0..THREADS_MAX)
+            .map(|number| ask(&lookups, &format!("slow{number}.test")))
+            .collect();
+        gate.wait_for(THREADS_MAX);
+        drop(ask(&lookups, "given-up.test"));
+        drop(ask(&lookups, "again.test"));
+        let again = ask(&lookups, "again.test");
+        assert_eq!(lookups.0.work().asked["again.test"].len(), 1);
+        let last = ask(&lookups, "last.test");
+        gate.open();
+        for answer in slow.into_iter().chain([again, last]) {
+            assert!(answer.blocking_recv().expect("an answer").is_ok());
+        }
+        let begun = gate.lock().1.clone();
+        assert!(!begun.contains(&"given-up.test".to_owned()), "{begun:?}");
     }
 }
