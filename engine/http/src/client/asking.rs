@@ -246,9 +246,14 @@ fn has(request: &ClientRequest, name: &[u8]) -> bool {
 
 /// Returns the field lines of a request, with those that it has unless it says otherwise.
 fn lines(request: &ClientRequest) -> impl Iterator<Item = (&[u8], &[u8])> {
+    // Ranges are counted in the body as it is sent, so those who ask for one want it without a coding.
+    let codings = match has(request, b"range") {
+        true => "identity",
+        false => coding::ACCEPTED,
+    };
     let own: [(&[u8], &[u8]); 3] = [
         (b"accept", b"*/*"),
-        (b"accept-encoding", coding::ACCEPTED.as_bytes()),
+        (b"accept-encoding", codings.as_bytes()),
         (b"user-agent", USER_AGENT.as_bytes()),
     ];
     let own = own.into_iter().filter(|(name, _)| !has(request, name));

@@ -126,7 +126,9 @@ impl Client {
         timer: Timer,
     ) -> ClientAnswer {
         let has_none = request.method == "HEAD" || matches!(head.status, 204 | 205 | 304);
-        let coding = match has_none || request.options.keeps_coding {
+        // A part of a compressed body cannot be decompressed.
+        let is_part = head.status == 206;
+        let coding = match has_none || is_part || request.options.keeps_coding {
             true => None,
             false => Decompressor::of(head.values(b"content-encoding")),
         };

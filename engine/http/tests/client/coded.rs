@@ -92,3 +92,36 @@ fn a_damaged_body_is_a_fault() {
         peer.ended();
     }
 }
+
+#[test]
+fn a_part_of_a_compressed_file_stays_as_it_is() {
+    let file = gzip(b"hello, world");
+    let part = file[4..12].to_vec();
+    let sent = part.clone();
+    let peer = Peer::once(move |mut socket| {
+        for codings in ["identity", "gzip"] {
+            let head = read_head(&mut socket);
+            let line = format!("\r\naccept-encoding: {codings}\r\n");
+            assert!(head.to_ascii_lowercase().contains(&line), "{head}");
+            let head = "HTTP/1.1 206 Partial Content\r\nContent-Encoding: gzip\r\nContent-Length: 8\r\n\r\n";
+            socket
+                .write_all(&[head.as_bytes(), &sent].concat())
+                .expect("sent");
+        }
+    });
+    run(async {
+        let client = client(ClientLimits::default());
+        let own = field("Accept-Encoding", "gzip");
+        for own in [None, Some(own)] {
+            let mut asked = get(peer.url("/"));
+            asked.fields.push(field("Range", "bytes=4-11"));
+            asked.fields.extend(own);
+            let answer = client.clone().fetch(asked).await.expect("an answer");
+            assert_eq!(field_of(&answer, "content-encoding"), Some("gzip"));
+            assert_eq!(field_of(&answer, "content-length"), Some("8"));
+            let expected = String::from_utf8_lossy(&part).into_owned();
+            assert_eq!(whole(answer.body).await, Ok(expected));
+        }
+    });
+    peer.ended();
+}
