@@ -195,14 +195,16 @@ impl Pool {
             return Some(Lent::Used(kept));
         }
         let state = &self.0;
-        // It gives its place back, so no borrow is held.
-        drop(self.take_oldest());
-        let mut inner = state.inner.borrow_mut();
-        let open = inner.open;
-        let host = inner.hosts.entry(origin.clone()).or_default();
-        if host.is_probed || host.open >= state.per_host_max || open >= state.connections_max {
+        if !state.inner.borrow().has_room(origin, state) {
             return None;
         }
+        // It gives its place back, so no borrow is held. Those who wait may take that.
+        drop(self.take_oldest());
+        let mut inner = state.inner.borrow_mut();
+        if inner.open >= state.connections_max || !inner.has_room(origin, state) {
+            return None;
+        }
+        let host = inner.hosts.entry(origin.clone()).or_default();
         let is_probe = state.offers_http2 && origin.is_https && host.open == 0;
         host.is_probed = is_probe;
         host.open += 1;
@@ -293,13 +295,19 @@ impl Pool {
 }
 
 impl Connections {
+    /// Reports whether a server may have one more connection, as far as that depends on its own.
+    fn has_room(&self, origin: &Origin, state: &PoolState) -> bool {
+        let host = self.hosts.get(origin);
+        host.is_none_or(|host| !host.is_probed && host.open < state.per_host_max)
+    }
+
     /// Returns the index of the oldest request that can have a connection or a place now.
     fn first_to_serve(&self, state: &PoolState) -> Option<usize> {
         let (hosts, open) = (&self.hosts, self.open);
         let has_kept = hosts.values().any(|host| !host.kept.is_empty());
         let can_have = |origin: &Origin| match hosts.get(origin) {
             Some(host) if !host.kept.is_empty() || host.http2.is_some() => true,
-            Some(host) if host.is_probed || host.open >= state.per_host_max => false,
+            _ if !self.has_room(origin, state) => false,
             _ => open < state.connections_max || has_kept,
         };
         let mut waiting = self.waiting.iter();

@@ -350,3 +350,40 @@ fn waiting_for_a_connection_has_a_limit() {
     });
     peer.ended();
 }
+
+#[test]
+fn a_host_at_its_own_limit_costs_no_other_its_connection() {
+    let kept = Peer::once(|mut socket| {
+        for _ in 0..2 {
+            read_head(&mut socket);
+            answer(&mut socket, "kept");
+        }
+    });
+    let busy = Peer::once(|mut socket| {
+        read_head(&mut socket);
+        let head = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n";
+        socket.write_all(head).expect("sent");
+        assert_eq!(read_head(&mut socket), "", "the client closes");
+    });
+    run(async {
+        let client = client(ClientLimits {
+            connections_max: 2,
+            connections_per_host_max: 1,
+            ..ClientLimits::default()
+        });
+        let first = text(&client, get(kept.url("/"))).await;
+        assert_eq!(first, Ok((200, "kept".to_owned())));
+        let unread = client.clone().fetch(get(busy.url("/"))).await;
+        let unread = unread.expect("an answer");
+        let mut late = get(busy.url("/"));
+        late.options.connect_millis_max = Some(10);
+        let fault = text(&client, late).await.unwrap_err();
+        assert_eq!(fault.kind, ClientFaultKind::Timeout, "{fault}");
+        assert_eq!(client.connections(), (2, 1));
+        let again = text(&client, get(kept.url("/"))).await;
+        assert_eq!(again, Ok((200, "kept".to_owned())));
+        drop(unread);
+    });
+    kept.ended();
+    busy.ended();
+}

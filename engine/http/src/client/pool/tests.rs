@@ -82,3 +82,22 @@ fn requests_that_are_given_up_while_they_wait_keep_no_place() {
     assert_eq!(pool.counts(), (0, 0));
     assert!(matches!(pool.try_lend(&origin), Some(Lent::Place(_))));
 }
+
+#[test]
+fn hosts_that_get_no_place_are_not_kept() {
+    let (pool, origin) = pool(ClientLimits {
+        connections_max: 1,
+        ..ClientLimits::DEFAULT
+    });
+    let mut cx = task::Context::from_waker(Waker::noop());
+    let place = pool.try_lend(&origin).expect("a place");
+    for number in 0..100 {
+        let url = format!("http://{number}.example/");
+        let other = Origin::of(&url::Url::parse(&url).expect("a URL")).expect("an origin");
+        let mut waiting = pin!(pool.lend(&other));
+        assert!(waiting.as_mut().poll(&mut cx).is_pending());
+    }
+    assert_eq!(pool.0.inner.borrow().hosts.len(), 1);
+    drop(place);
+    assert!(pool.0.inner.borrow().hosts.is_empty());
+}
