@@ -18,7 +18,7 @@ const PIECE_BYTES: usize = 32 * 1024;
 const CODINGS_MAX: usize = 3;
 
 /// The bytes that the codings of a body may pass to each other before it gives anything, and more for each byte that it
-/// gives. An inner coding can be of blocks that are empty, and the outer one can make millions of them from a few bytes.
+/// gives. Blocks of an inner coding can be empty, and an outer one can make millions of them from a few bytes.
 const BETWEEN_BYTES_MAX: u64 = 1024 * 1024;
 const BETWEEN_BYTES_PER_GIVEN: u64 = 8;
 

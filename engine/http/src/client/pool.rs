@@ -8,11 +8,14 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use self::sweep::sweep;
 use super::fault::{ClientFault, ClientFaultKind};
 use super::http1::Http1;
 use super::http2::Http2;
 use super::origin::Origin;
 use super::settings::ClientLimits;
+
+mod sweep;
 
 /// The connections of one worker. Clones are the same.
 #[derive(Clone)]
@@ -361,45 +364,6 @@ impl Drop for Place {
         }
         drop(inner);
         Pool(pool).serve();
-    }
-}
-
-/// Closes connections that were kept for long, or that their servers have closed, until none is kept.
-async fn sweep(pool: Weak<PoolState>, kept_time: Duration) {
-    let pause = (kept_time / 4).clamp(Duration::from_millis(10), Duration::from_secs(5));
-    loop {
-        tokio::time::sleep(pause).await;
-        let Some(pool) = pool.upgrade() else {
-            return;
-        };
-        let (mut closed, mut unshared) = (Vec::new(), Vec::new());
-        {
-            let mut inner = pool.inner.borrow_mut();
-            let mut kept = 0;
-            for host in inner.hosts.values_mut() {
-                let is_over = |(since, connection): &mut (Instant, Http1)| {
-                    since.elapsed() >= kept_time || !connection.is_alive()
-                };
-                closed.extend(host.kept.extract_if(.., is_over));
-                kept += host.kept.len();
-                // One that has requests is held by them too.
-                let is_idle = |shared: &mut Rc<Http2>| {
-                    Rc::strong_count(shared) == 1 && shared.used.get().elapsed() >= kept_time
-                };
-                unshared.extend(
-                    host.http2
-                        .take_if(|shared| is_idle(shared) || !shared.is_alive()),
-                );
-                kept += usize::from(host.http2.is_some());
-            }
-            inner.is_swept = kept > 0;
-        }
-        // Their places are given back, and those who wait are served.
-        drop(closed);
-        drop(unshared);
-        if !pool.inner.borrow().is_swept {
-            return;
-        }
     }
 }
 

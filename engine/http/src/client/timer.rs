@@ -92,7 +92,8 @@ impl Timer {
         })
     }
 
-    /// Returns the fault of a request whose whole time is over: where there is always more to read, no wait asks for it.
+    /// Returns the fault of a request whose whole time is over: where there is always more to read, no wait asks for
+    /// it.
     pub(super) fn over(&self) -> Option<ClientFault> {
         let end = self.end?;
         (Instant::now() >= end).then(|| self.total_late())
