@@ -25,6 +25,10 @@ const STREAM_WINDOW_BYTES: u32 = 256 * 1024;
 /// section 6.9.1). Bodies that are not read do not stop the others, and each is limited by the window of its stream.
 const CONNECTION_WINDOW_BYTES: u32 = (1 << 31) - 1;
 
+/// The memory of a connection for the frames of unread bodies that have only a few bytes each. Beyond it the connection
+/// is closed: windows do not count what such frames take beside their bytes.
+const SMALL_FRAMES_BYTES_MAX: usize = 4 * 1024 * 1024;
+
 /// A connection of HTTP/2, which many requests share. It is closed when the last of them and the pool let it go.
 pub(super) struct Http2 {
     sender: SendRequest<Bytes>,
@@ -46,6 +50,7 @@ impl Http2 {
             .enable_push(false)
             .initial_window_size(STREAM_WINDOW_BYTES)
             .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+            .data_frame_budget(SMALL_FRAMES_BYTES_MAX)
             .max_header_list_size(head_bytes_max as u32);
         let (sender, connection) = builder
             .handshake(wire)
