@@ -1,14 +1,17 @@
 //! Requests over a connection of HTTP/2, whose frames are the `h2` crate's.
 
 use std::cell::Cell;
+use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use h2::client::{ResponseFuture, SendRequest};
-use h2::{Reason, RecvStream, SendStream};
+use h2::{Ping, PingPong, Reason, RecvStream, SendStream};
+use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
 use super::fault::{ClientFault, ClientFaultKind};
@@ -29,10 +32,21 @@ const CONNECTION_WINDOW_BYTES: u32 = (1 << 31) - 1;
 /// is closed: windows do not count what such frames take beside their bytes.
 const SMALL_FRAMES_BYTES_MAX: usize = 4 * 1024 * 1024;
 
+/// The time in which a server must answer a PING, which it gets when an answer of it is late or was given up. Otherwise
+/// the connection has ended without a word, and its other requests fail.
+const PING_TIME_MAX: Duration = Duration::from_secs(5);
+
+/// The time in which a connection that is no longer used must have said its farewell.
+const CLOSE_TIME_MAX: Duration = Duration::from_secs(5);
+
 /// A connection of HTTP/2, which many requests share. It is closed when the last of them and the pool let it go.
 pub(super) struct Http2 {
     sender: SendRequest<Bytes>,
     is_over: Rc<Cell<bool>>,
+    /// Notified when the server may have gone.
+    doubted: Rc<Notify>,
+    /// Dropped with this: then its task ends soon.
+    _held: oneshot::Sender<Infallible>,
     /// The end of its last request.
     pub(super) used: Cell<Instant>,
     pub(super) place: Place,
@@ -52,19 +66,28 @@ impl Http2 {
             .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
             .data_frame_budget(SMALL_FRAMES_BYTES_MAX)
             .max_header_list_size(head_bytes_max as u32);
-        let (sender, connection) = builder
+        let (sender, mut connection) = builder
             .handshake(wire)
             .await
             .map_err(|error| fault(&error))?;
         let is_over = Rc::new(Cell::new(false));
         let ended = Rc::clone(&is_over);
+        let doubted = Rc::new(Notify::new());
+        let silence = silence(connection.ping_pong(), Rc::clone(&doubted));
+        let (held, released) = oneshot::channel();
         drop(tokio::task::spawn_local(async move {
-            let _ = connection.await;
+            tokio::select! {
+                _ = connection => {}
+                () = silence => {}
+                () = lingered(released) => {}
+            }
             ended.set(true);
         }));
         Ok(Self {
             sender,
             is_over,
+            doubted,
+            _held: held,
             used: Cell::new(Instant::now()),
             place,
         })
@@ -110,6 +133,40 @@ impl Http2 {
             },
             connection: self,
         })
+    }
+}
+
+/// Waits until a server that is doubted does not answer a PING in time.
+async fn silence(pings: Option<PingPong>, doubted: Rc<Notify>) {
+    let Some(mut pings) = pings else {
+        return std::future::pending().await;
+    };
+    loop {
+        doubted.notified().await;
+        let answered = tokio::time::timeout(PING_TIME_MAX, pings.ping(Ping::opaque())).await;
+        if !matches!(answered, Ok(Ok(_))) {
+            return;
+        }
+    }
+}
+
+/// Waits until a connection has not been used for so long that it must have ended.
+async fn lingered(released: oneshot::Receiver<Infallible>) {
+    let _ = released.await;
+    tokio::time::sleep(CLOSE_TIME_MAX).await;
+}
+
+/// The wait for an answer. If that does not come, the connection is doubted.
+struct Awaited {
+    doubted: Rc<Notify>,
+    is_here: bool,
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        if !self.is_here {
+            self.doubted.notify_one();
+        }
     }
 }
 
@@ -175,6 +232,10 @@ impl Http2Exchange {
         mut self,
         timer: &mut Timer,
     ) -> Result<(http::response::Parts, Http2Body), Unanswered> {
+        let mut awaited = Awaited {
+            doubted: Rc::clone(&self.connection.doubted),
+            is_here: false,
+        };
         let mut is_broken = false;
         let answer = poll_fn(|cx| {
             let state = match is_broken {
@@ -203,6 +264,7 @@ impl Http2Exchange {
             }
         });
         let (parts, stream) = answer.await?.into_parts();
+        awaited.is_here = true;
         timer.progressed();
         self.sending.is_done |= is_broken;
         let body = Http2Body {
@@ -240,7 +302,11 @@ impl Http2Body {
         loop {
             let Poll::Ready(piece) = self.stream.poll_data(cx) else {
                 let progress = self.reads + self.sending.writes;
-                return Poll::Ready(Err(ready!(timer.poll(wait, progress, cx))));
+                let late = timer.poll(wait, progress, cx);
+                if late.is_ready() {
+                    self.connection.doubted.notify_one();
+                }
+                return late.map(Err);
             };
             self.reads += 1;
             let Some(piece) = piece.transpose().map_err(|error| fault(&error))? else {

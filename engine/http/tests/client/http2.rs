@@ -9,12 +9,20 @@ use rustls::pki_types::PrivateKeyDer;
 use sampan_client::certificates::Identity;
 use sampan_http::client::ClientFaultKind;
 use sampan_http::{BodyError, BodyStream, Chunk};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
+/// The work of a server on one connection.
+type Turn = Box<dyn FnOnce(Socket) -> Pin<Box<dyn Future<Output = ()>>>>;
+type Socket = TlsStream<TcpStream>;
 type Asked = (http::Request<RecvStream>, SendResponse<Bytes>);
 
 /// A server of HTTP/2 over TLS in the tests' own runtime, and the client that believes it.
@@ -30,9 +38,9 @@ impl Server {
         Self::start_after(None, serve).await
     }
 
-    /// Starts a server that ends its first connection with a GOAWAY of this last stream id, when a request has come.
+    /// Starts a server that does something else with its first connection.
     async fn start_after<F: Future<Output = ()> + 'static>(
-        mut last_stream: Option<u32>,
+        mut first: Option<Turn>,
         serve: impl Fn(Asked) -> F + 'static,
     ) -> Self {
         let identity = Identity::new(&["localhost"]);
@@ -57,16 +65,19 @@ impl Server {
                 let (socket, _) = listener.accept().await.expect("a connection");
                 count.fetch_add(1, Ordering::SeqCst);
                 let (acceptor, serve) = (acceptor.clone(), Rc::clone(&serve));
-                let last_stream = last_stream.take();
+                let first = first.take();
                 drop(tokio::task::spawn_local(async move {
-                    let mut socket = acceptor.accept(socket).await.expect("a handshake");
-                    if let Some(last_stream) = last_stream {
-                        return go_away(&mut socket, last_stream).await;
+                    let socket = acceptor.accept(socket).await.expect("a handshake");
+                    if let Some(turn) = first {
+                        return turn(socket).await;
                     }
                     let mut connection = h2::server::handshake(socket).await.expect("HTTP/2");
                     while let Some(Ok(asked)) = connection.accept().await {
-                        if asked.0.uri().path() == "/last" {
-                            connection.graceful_shutdown();
+                        match asked.0.uri().path() {
+                            "/last" => connection.graceful_shutdown(),
+                            // It neither reads nor writes any more.
+                            "/mute" => return std::future::pending().await,
+                            _ => {}
                         }
                         drop(tokio::task::spawn_local(serve(asked)));
                     }
@@ -93,8 +104,27 @@ impl Server {
     }
 }
 
-/// Waits for a request and ends the connection with a GOAWAY.
-async fn go_away(socket: &mut (impl AsyncRead + AsyncWrite + Unpin), last_stream: u32) {
+/// Waits for a request and ends the connection with a GOAWAY of this last stream id.
+async fn go_away(mut socket: Socket, last_stream: u32) {
+    wait_for_request(&mut socket).await;
+    let mut frame = vec![0, 0, 8, 7, 0, 0, 0, 0, 0];
+    frame.extend(last_stream.to_be_bytes());
+    frame.extend([0; 4]);
+    socket.write_all(&frame).await.expect("sent");
+    let _ = socket.shutdown().await;
+}
+
+/// Answers a request, and then sends PINGs and reads nothing, until the client has closed the connection.
+async fn flood(mut socket: Socket, closed: Rc<Notify>) {
+    wait_for_request(&mut socket).await;
+    let ok = [0, 0, 1, 1, 5, 0, 0, 0, 1, 0x88];
+    socket.write_all(&ok).await.expect("sent");
+    let pings = [0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8].repeat(1024);
+    while socket.write_all(&pings).await.is_ok() {}
+    closed.notify_one();
+}
+
+async fn wait_for_request(socket: &mut Socket) {
     const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
     const HEADERS: u8 = 1;
     let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
@@ -109,14 +139,9 @@ async fn go_away(socket: &mut (impl AsyncRead + AsyncWrite + Unpin), last_stream
         let mut payload = vec![0; length as usize];
         socket.read_exact(&mut payload).await.expect("its payload");
         if head[3] == HEADERS {
-            break;
+            return;
         }
     }
-    let mut frame = vec![0, 0, 8, 7, 0, 0, 0, 0, 0];
-    frame.extend(last_stream.to_be_bytes());
-    frame.extend([0; 4]);
-    socket.write_all(&frame).await.expect("sent");
-    let _ = socket.shutdown().await;
 }
 
 async fn collect(mut body: RecvStream) -> Vec<u8> {
@@ -305,6 +330,11 @@ fn a_request_that_is_always_refused_ends() {
     });
 }
 
+async fn answer_empty((_, mut respond): Asked) {
+    let sent = respond.send_response(http::Response::new(()), true);
+    drop(sent.expect("sent"));
+}
+
 /// Returns a POST, which may have had an effect if the server has seen it.
 fn post(server: &Server, path: &str) -> ClientRequest {
     let body = ClientBody::Bytes("body".into());
@@ -375,11 +405,8 @@ fn a_post_that_was_reset_for_another_reason_is_sent_once() {
 fn a_post_above_the_last_stream_of_a_goaway_is_sent_again() {
     run(async {
         for (last_stream, is_safe) in [(0, true), (1, false)] {
-            let server = Server::start_after(Some(last_stream), |(_, mut respond)| async move {
-                let sent = respond.send_response(http::Response::new(()), true);
-                drop(sent.expect("sent"));
-            })
-            .await;
+            let first: Turn = Box::new(move |socket| Box::pin(go_away(socket, last_stream)));
+            let server = Server::start_after(Some(first), answer_empty).await;
             let answer = text(&server.client, post(&server, "/")).await;
             match is_safe {
                 true => assert_eq!(answer, Ok((200, String::new()))),
@@ -424,5 +451,79 @@ fn bodies_that_are_not_read_do_not_stop_others() {
             let body = whole(answer.body).await;
             assert_eq!(body.map(|body| body.len()), Ok(1024 * 1024));
         }
+    });
+}
+
+/// Lets time pass in which nothing happens.
+async fn pass(time: Duration) {
+    tokio::time::pause();
+    tokio::time::sleep(time).await;
+    tokio::time::resume();
+}
+
+#[test]
+fn a_connection_that_has_fallen_silent_is_not_used_again() {
+    run(async {
+        for is_given_up in [false, true] {
+            let server = Server::start(answer_empty).await;
+            let mut mute = get(server.url("/mute"));
+            mute.options.head_millis_max = Some(if is_given_up { 30_000 } else { 20 });
+            let asked = text(&server.client, mute);
+            match tokio::time::timeout(Duration::from_millis(500), asked).await {
+                Ok(answer) => {
+                    let fault = answer.unwrap_err();
+                    assert_eq!(fault.kind, ClientFaultKind::Timeout, "{fault}");
+                }
+                Err(_) => assert!(is_given_up, "it is late before"),
+            }
+            pass(Duration::from_secs(6)).await;
+            let mut next = get(server.url("/"));
+            next.options.head_millis_max = Some(5_000);
+            let answer = text(&server.client, next).await;
+            assert_eq!(answer, Ok((200, String::new())));
+            assert_eq!(server.connections.load(Ordering::SeqCst), 2);
+        }
+    });
+}
+
+#[test]
+fn a_connection_with_a_late_answer_is_used_again() {
+    run(async {
+        let server = Server::start(|asked| async move {
+            match asked.0.uri().path() {
+                "/late" => std::future::pending().await,
+                _ => answer_empty(asked).await,
+            }
+        })
+        .await;
+        let mut late = get(server.url("/late"));
+        late.options.head_millis_max = Some(20);
+        let fault = text(&server.client, late).await.unwrap_err();
+        assert_eq!(fault.kind, ClientFaultKind::Timeout, "{fault}");
+        for _ in 0..2 {
+            let answer = text(&server.client, get(server.url("/"))).await;
+            assert_eq!(answer, Ok((200, String::new())));
+            // It has answered the PING before.
+            pass(Duration::from_secs(6)).await;
+        }
+        assert_eq!(server.connections.load(Ordering::SeqCst), 1);
+    });
+}
+
+#[test]
+fn a_connection_that_is_not_used_ends_whatever_its_server_does() {
+    run(async {
+        let closed = Rc::new(Notify::new());
+        let ended = Rc::clone(&closed);
+        let first: Turn = Box::new(move |socket| Box::pin(flood(socket, ended)));
+        let server = Server::start_after(Some(first), answer_empty).await;
+        let answer = text(&server.client, get(server.url("/"))).await;
+        assert_eq!(answer, Ok((200, String::new())));
+        // Until neither side can send any more.
+        pass(Duration::from_secs(1)).await;
+        drop(server);
+        tokio::time::pause();
+        let ended = tokio::time::timeout(Duration::from_secs(60), closed.notified()).await;
+        assert!(ended.is_ok(), "the connection has ended");
     });
 }
