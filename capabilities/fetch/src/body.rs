@@ -137,6 +137,10 @@ impl<'a> Reading<'a> {
 
 impl Drop for Reading<'_> {
     fn drop(&mut self) {
+        // A read that was given up leaves a wait behind, whose time does not count until the next one.
+        if let Some(rest) = &mut *self.0.rest.borrow_mut() {
+            rest.pause();
+        }
         self.0.is_being_read.set(false);
     }
 }
@@ -200,11 +204,16 @@ pub(crate) fn decode(context: &Context, mut args: Args) -> Result<Value, Error> 
 mod tests {
     use super::*;
     use std::collections::VecDeque;
+    use std::rc::Rc;
 
-    /// Gives what is in it, and then waits, or ends.
-    struct Pieces(VecDeque<&'static str>, bool);
+    /// Gives what is in it, and then waits, or ends. It counts how often its reader does something else.
+    struct Pieces(VecDeque<&'static str>, bool, Rc<Cell<usize>>);
 
     impl StreamedBody for Pieces {
+        fn pause(&mut self) {
+            self.2.set(self.2.get() + 1);
+        }
+
         fn poll_chunk(&mut self, _: &mut task::Context<'_>) -> Poll<Option<Result<Chunk, Error>>> {
             match self.0.pop_front() {
                 Some(piece) => Poll::Ready(Some(Ok(piece.as_bytes().to_vec().into()))),
@@ -216,7 +225,7 @@ mod tests {
 
     fn body(first: &str, rest: &[&'static str], ends: bool) -> AnswerBody {
         let place = CallPlace::take(&Context::default()).expect("a place");
-        let rest = Pieces(rest.iter().copied().collect(), ends);
+        let rest = Pieces(rest.iter().copied().collect(), ends, Rc::default());
         AnswerBody::new(first.into(), Box::new(rest), None, place)
     }
 
@@ -247,18 +256,31 @@ mod tests {
     }
 
     #[test]
+    fn a_read_that_is_given_up_lets_the_body_pause() {
+        let place = CallPlace::take(&Context::default()).expect("a place");
+        let pauses = Rc::new(Cell::new(0));
+        let rest = Pieces(VecDeque::new(), false, Rc::clone(&pauses));
+        let body = AnswerBody::new(Vec::new(), Box::new(rest), None, place);
+        let reading = Reading::begin(&body).expect("the only read");
+        assert!(next(&body).is_pending());
+        assert_eq!(pauses.get(), 0);
+        drop(reading);
+        assert_eq!(pauses.get(), 1);
+    }
+
+    #[test]
     fn what_is_there_is_taken_at_once() {
         let mut cx = task::Context::from_waker(Waker::noop());
         for (ends, expected) in [(true, Poll::Ready(true)), (false, Poll::Pending)] {
             let mut bytes = Vec::new();
-            let mut pieces = Pieces(["ab", "c"].into(), ends);
+            let mut pieces = Pieces(["ab", "c"].into(), ends, Rc::default());
             let polled = poll_some(&mut pieces, &mut bytes, 9, &mut cx);
             assert_eq!(polled.map(|ended| ended.expect("no fault")), expected);
             assert_eq!(bytes, b"abc");
         }
         let mut bytes = Vec::new();
         let polled = poll_some(
-            &mut Pieces(["ab", "c"].into(), true),
+            &mut Pieces(["ab", "c"].into(), true, Rc::default()),
             &mut bytes,
             2,
             &mut cx,

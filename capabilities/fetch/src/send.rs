@@ -170,6 +170,8 @@ impl Sending {
         members.push(match has_ended {
             true => ("body".to_owned(), Value::Bytes(bytes)),
             false => {
+                // The script reads on when it wants to.
+                body.pause();
                 let rest = AnswerBody::new(bytes, body, self.feeding, self.place);
                 let rest = Rc::new(rest);
                 if let Some(owner) = &self.owner {
@@ -214,6 +216,51 @@ fn list_of(fields: FieldLines, is_latin1: bool) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
+    use std::pin::pin;
+    use std::task::Waker;
+
+    /// A body of which nothing is there, and how often its reader does something else.
+    struct Unread(Rc<Cell<usize>>);
+
+    impl StreamedBody for Unread {
+        fn pause(&mut self) {
+            self.0.set(self.0.get() + 1);
+        }
+
+        fn poll_chunk(&mut self, _: &mut task::Context<'_>) -> Poll<Option<Result<Chunk, Error>>> {
+            Poll::Pending
+        }
+    }
+
+    #[test]
+    fn a_body_pauses_until_the_script_reads_it() {
+        let context = Context::default();
+        let sending = Sending {
+            answer: Box::pin(std::future::pending()),
+            call: None,
+            feeding: None,
+            place: CallPlace::take(&context).expect("a place"),
+            objects: context.objects().clone(),
+            is_bound: false,
+            owner: None,
+            whole: None,
+            is_latin1: false,
+        };
+        let pauses = Rc::new(Cell::new(0));
+        let answer = FetchAnswer {
+            status: 200,
+            status_text: String::new(),
+            fields: Vec::new(),
+            url: String::new(),
+            is_redirected: false,
+            body: Some(Box::new(Unread(Rc::clone(&pauses)))),
+        };
+        let received = pin!(sending.receive(answer));
+        let polled = received.poll(&mut task::Context::from_waker(Waker::noop()));
+        assert!(matches!(polled, Poll::Ready(Ok(_))));
+        assert_eq!(pauses.get(), 1);
+    }
 
     #[test]
     fn values_are_bytes_or_their_characters() {

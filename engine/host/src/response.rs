@@ -59,6 +59,10 @@ pub trait StreamedBody {
     /// and drops the chunks, until the end or until it has had its time. A body that no script produces needs nothing.
     fn cancel(&mut self) {}
 
+    /// Takes note that its reader does something else before it polls on: time limits for a piece do not count until
+    /// then. A body without such limits needs nothing.
+    fn pause(&mut self) {}
+
     /// The next chunk, `None` at the end. After an error the connection is cut, so that the client cannot take what it
     /// got for the whole.
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Chunk, Error>>>;

@@ -251,6 +251,10 @@ struct AnswerStream {
 }
 
 impl StreamedBody for AnswerStream {
+    fn pause(&mut self) {
+        self.body.pause();
+    }
+
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Chunk, Error>>> {
         let piece = ready!(self.body.poll_piece(cx));
         let piece = piece.map_err(|fault| self.fault.error(fault));

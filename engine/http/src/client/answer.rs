@@ -93,6 +93,12 @@ impl ClientAnswerBody {
         Poll::Ready(piece.map_err(|fault| fault.of(&self.label)))
     }
 
+    /// Takes note that the reader does something else until it polls again: that time is not idle. The time of the whole
+    /// goes on.
+    pub fn pause(&mut self) {
+        self.timer.progressed();
+    }
+
     fn next(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Vec<u8>>, ClientFault>> {
         if !matches!(self.source, BodySource::Ended)
             && let Some(fault) = self.timer.over()

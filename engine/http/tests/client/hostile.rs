@@ -4,6 +4,7 @@ use super::*;
 use sampan_http::client::{ClientFaultKind, Resolve};
 use std::io;
 use std::net::IpAddr;
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -371,6 +372,36 @@ fn the_time_of_the_whole_counts_while_there_is_more_to_read() {
             .unwrap_err();
         assert_eq!(fault.kind, ClientFaultKind::Timeout);
         assert!(fault.text.contains("total_millis_max"), "{fault}");
+    });
+    peer.ended();
+}
+
+#[test]
+fn time_in_which_the_body_is_not_read_is_not_idle() {
+    let (go_on, told) = std::sync::mpsc::channel();
+    let peer = Peer::once(move |mut socket| {
+        read_head(&mut socket);
+        let head = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n";
+        socket.write_all(head).expect("sent");
+        told.recv().expect("told");
+        socket.write_all(b"late").expect("sent");
+    });
+    run(async {
+        let client = client(ClientLimits::default());
+        let mut asked = get(peer.url("/"));
+        asked.options.idle_millis_max = Some(300);
+        let answer = client.fetch(asked).await.expect("an answer");
+        let mut body = answer.body.expect("a body");
+        // Nothing is there yet, and the reader does not wait for it.
+        let first = poll_fn(|cx| std::task::Poll::Ready(body.poll_piece(cx))).await;
+        assert!(first.is_pending());
+        body.pause();
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        let mut second = pin!(poll_fn(|cx| body.poll_piece(cx)));
+        let now = poll_fn(|cx| std::task::Poll::Ready(second.as_mut().poll(cx))).await;
+        assert!(now.is_pending(), "{now:?}");
+        go_on.send(()).expect("the server");
+        assert_eq!(second.await, Ok(Some(b"late".to_vec())));
     });
     peer.ended();
 }
