@@ -10,7 +10,7 @@ use super::answer::{AnsweredHead, BodySource};
 use super::coding;
 use super::fault::{ClientFault, ClientFaultKind};
 use super::http1::{Exchange, Http1, Sight, Unanswered};
-use super::http2::Http2;
+use super::http2::{Http2, Http2Slot};
 use super::origin::{self, Origin};
 use super::pool::{Lent, Pool};
 use super::reach::{self, Reaching};
@@ -41,7 +41,7 @@ enum Connected {
 
 /// A connection of HTTP/2 that takes one more request.
 struct SharedHttp2 {
-    connection: Rc<Http2>,
+    connection: Http2Slot,
     sender: SendRequest<Bytes>,
     /// True if it has had other requests.
     is_used: bool,
@@ -152,11 +152,12 @@ impl Asking {
             }
             let head_bytes_max = self.codec.head_bytes_max;
             let connection = Rc::new(Http2::begin(reached.wire, place, head_bytes_max).await?);
+            let slot = Http2Slot::of(&connection);
             self.pool.share(&connection);
             connection.place.connected();
             let sender = connection.ready().await?;
             Ok(Connected::Http2(SharedHttp2 {
-                connection,
+                connection: slot,
                 sender,
                 is_used: false,
             }))

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
+use std::ops::Deref;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -47,6 +48,8 @@ pub(super) struct Http2 {
     doubted: Rc<Notify>,
     /// Dropped with this: then its task ends soon.
     _held: oneshot::Sender<Infallible>,
+    /// The requests that have a slot.
+    in_use: Cell<usize>,
     /// The end of its last request.
     pub(super) used: Cell<Instant>,
     pub(super) place: Place,
@@ -88,6 +91,7 @@ impl Http2 {
             is_over,
             doubted,
             _held: held,
+            in_use: Cell::new(0),
             used: Cell::new(Instant::now()),
             place,
         })
@@ -98,6 +102,16 @@ impl Http2 {
         !self.is_over.get()
     }
 
+    /// Reports whether it has no requests.
+    pub(super) fn is_idle(&self) -> bool {
+        self.in_use.get() == 0
+    }
+
+    /// Reports whether the server takes one more request at the same time (RFC 9113 section 5.1.2).
+    pub(super) fn has_room(&self) -> bool {
+        self.is_alive() && self.in_use.get() < self.sender.current_max_send_streams()
+    }
+
     /// Waits until the server allows for one more request. A connection that fails takes no further ones.
     pub(super) async fn ready(&self) -> Result<SendRequest<Bytes>, ClientFault> {
         let ready = self.sender.clone().ready().await;
@@ -106,10 +120,21 @@ impl Http2 {
             fault(&error)
         })
     }
+}
+
+/// The slot of one request on a connection. Another request may have it when this is dropped.
+pub(super) struct Http2Slot(Rc<Http2>);
+
+impl Http2Slot {
+    /// Takes a slot, be there room or not.
+    pub(super) fn of(connection: &Rc<Http2>) -> Self {
+        connection.in_use.update(|count| count + 1);
+        Self(Rc::clone(connection))
+    }
 
     /// Sends a request.
     pub(super) fn send(
-        self: Rc<Self>,
+        self,
         mut sender: SendRequest<Bytes>,
         request: http::Request<()>,
         body: ClientBody,
@@ -133,6 +158,22 @@ impl Http2 {
             },
             connection: self,
         })
+    }
+}
+
+impl Deref for Http2Slot {
+    type Target = Http2;
+
+    fn deref(&self) -> &Http2 {
+        &self.0
+    }
+}
+
+impl Drop for Http2Slot {
+    fn drop(&mut self) {
+        self.in_use.update(|count| count - 1);
+        self.used.set(Instant::now());
+        self.place.serve_others();
     }
 }
 
@@ -223,7 +264,7 @@ impl Http2Sending {
 pub(super) struct Http2Exchange {
     answer: ResponseFuture,
     sending: Http2Sending,
-    connection: Rc<Http2>,
+    connection: Http2Slot,
 }
 
 impl Http2Exchange {
@@ -281,7 +322,8 @@ impl Http2Exchange {
 pub(super) struct Http2Body {
     stream: RecvStream,
     sending: Http2Sending,
-    connection: Rc<Http2>,
+    /// Given back last: then the server knows that the stream has ended.
+    connection: Http2Slot,
     reads: u64,
 }
 
@@ -318,12 +360,6 @@ impl Http2Body {
                 return Poll::Ready(Ok(Some(piece.to_vec())));
             }
         }
-    }
-}
-
-impl Drop for Http2Body {
-    fn drop(&mut self) {
-        self.connection.used.set(Instant::now());
     }
 }
 

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use self::sweep::sweep;
 use super::fault::{ClientFault, ClientFaultKind};
 use super::http1::Http1;
-use super::http2::Http2;
+use super::http2::{Http2, Http2Slot};
 use super::origin::Origin;
 use super::settings::ClientLimits;
 
@@ -44,9 +44,10 @@ struct Connections {
 #[derive(Default)]
 struct Host {
     open: usize,
-    /// The connection of HTTP/2, which all requests share.
-    http2: Option<Rc<Http2>>,
-    /// True while the first connection is made, which tells whether the server speaks HTTP/2.
+    /// The connections of HTTP/2, each of which takes as many requests at once as the server allows.
+    http2: Vec<Rc<Http2>>,
+    /// True while a connection is made that others wait for: the first one, which tells whether the server speaks
+    /// HTTP/2, or a further one of HTTP/2.
     is_probed: bool,
     /// Connections without a request, the one that was used last at the end.
     kept: Vec<(Instant, Http1)>,
@@ -70,8 +71,8 @@ struct QueuedRequest<'a> {
 pub(super) enum Lent {
     /// One that was used before, and that the server had not closed a moment ago.
     Used(Http1),
-    /// A connection that has other requests.
-    Shared(Rc<Http2>),
+    /// A slot of a connection that may have other requests.
+    Shared(Http2Slot),
     /// The place for a new one.
     Place(Place),
 }
@@ -208,7 +209,8 @@ impl Pool {
             return None;
         }
         let host = inner.hosts.entry(origin.clone()).or_default();
-        let is_probe = state.offers_http2 && origin.is_https && host.open == 0;
+        let may_be_shared = host.open == 0 || !host.http2.is_empty();
+        let is_probe = state.offers_http2 && origin.is_https && may_be_shared;
         host.is_probed = is_probe;
         host.open += 1;
         inner.open += 1;
@@ -219,27 +221,27 @@ impl Pool {
         }))
     }
 
-    fn shared(&self, origin: &Origin) -> Option<Rc<Http2>> {
+    fn shared(&self, origin: &Origin) -> Option<Http2Slot> {
         let mut inner = self.0.inner.borrow_mut();
         let host = inner.hosts.get_mut(origin)?;
-        let shared = host.http2.take()?;
-        if shared.is_alive() {
-            host.http2 = Some(Rc::clone(&shared));
-            return Some(shared);
-        }
-        // Its place is given back when no borrow is held.
+        let is_over = |shared: &mut Rc<Http2>| !shared.is_alive();
+        let over: Vec<_> = host.http2.extract_if(.., is_over).collect();
+        let shared = host.http2.iter().find(|shared| shared.has_room());
+        let slot = shared.map(Http2Slot::of);
+        // Their places are given back when no borrow is held.
         drop(inner);
-        None
+        drop(over);
+        slot
     }
 
-    /// Shares a connection of HTTP/2 with all requests to its server.
+    /// Shares a connection of HTTP/2 with other requests to its server.
     pub(super) fn share(&self, connection: &Rc<Http2>) {
         let mut inner = self.0.inner.borrow_mut();
-        let host = inner.hosts.get_mut(connection.place.origin());
-        let before = host.and_then(|host| host.http2.replace(Rc::clone(connection)));
+        if let Some(host) = inner.hosts.get_mut(connection.place.origin()) {
+            host.http2.push(Rc::clone(connection));
+        }
         self.begin_sweep(&mut inner);
         drop(inner);
-        drop(before);
         self.serve();
     }
 
@@ -289,8 +291,8 @@ impl Pool {
     pub(super) fn counts(&self) -> (usize, usize) {
         let inner = self.0.inner.borrow();
         let kept = |host: &Host| {
-            let is_idle = |shared: &Rc<Http2>| Rc::strong_count(shared) == 1;
-            host.kept.len() + usize::from(host.http2.as_ref().is_some_and(is_idle))
+            let shared = host.http2.iter();
+            host.kept.len() + shared.filter(|shared| shared.is_idle()).count()
         };
         let kept = inner.hosts.values().map(kept).sum();
         (inner.open, kept)
@@ -309,12 +311,20 @@ impl Connections {
         let (hosts, open) = (&self.hosts, self.open);
         let has_kept = hosts.values().any(|host| !host.kept.is_empty());
         let can_have = |origin: &Origin| match hosts.get(origin) {
-            Some(host) if !host.kept.is_empty() || host.http2.is_some() => true,
+            Some(host) if host.can_lend() => true,
             _ if !self.has_room(origin, state) => false,
             _ => open < state.connections_max || has_kept,
         };
         let mut waiting = self.waiting.iter();
         waiting.position(|(origin, _)| can_have(origin))
+    }
+}
+
+impl Host {
+    /// Reports whether there may be a connection for a further request. One that is over makes room for another.
+    fn can_lend(&self) -> bool {
+        let mut shared = self.http2.iter();
+        !self.kept.is_empty() || shared.any(|shared| shared.has_room() || !shared.is_alive())
     }
 }
 
@@ -329,6 +339,13 @@ impl Drop for QueuedRequest<'_> {
 impl Place {
     pub(super) fn origin(&self) -> &Origin {
         &self.origin
+    }
+
+    /// Serves those who wait, after the connection has room for one of them.
+    pub(super) fn serve_others(&self) {
+        if let Some(pool) = self.pool.upgrade() {
+            Pool(pool).serve();
+        }
     }
 
     /// Takes note that the connection is there: others need not wait to know what it speaks.

@@ -25,6 +25,16 @@ type Turn = Box<dyn FnOnce(Socket) -> Pin<Box<dyn Future<Output = ()>>>>;
 type Socket = TlsStream<TcpStream>;
 type Asked = (http::Request<RecvStream>, SendResponse<Bytes>);
 
+/// The ways in which a server and its client may differ from others.
+#[derive(Default)]
+struct Setup {
+    /// The work on the first connection.
+    first: Option<Turn>,
+    /// The most requests of a connection at once.
+    streams_max: Option<u32>,
+    limits: ClientLimits,
+}
+
 /// A server of HTTP/2 over TLS in the tests' own runtime, and the client that believes it.
 struct Server {
     client: Client,
@@ -35,14 +45,18 @@ struct Server {
 impl Server {
     /// Starts a server that does the same with each request.
     async fn start<F: Future<Output = ()> + 'static>(serve: impl Fn(Asked) -> F + 'static) -> Self {
-        Self::start_after(None, serve).await
+        Self::start_as(Setup::default(), serve).await
     }
 
-    /// Starts a server that does something else with its first connection.
-    async fn start_after<F: Future<Output = ()> + 'static>(
-        mut first: Option<Turn>,
+    async fn start_as<F: Future<Output = ()> + 'static>(
+        setup: Setup,
         serve: impl Fn(Asked) -> F + 'static,
     ) -> Self {
+        let mut first = setup.first;
+        let mut builder = h2::server::Builder::new();
+        if let Some(max) = setup.streams_max {
+            builder.max_concurrent_streams(max);
+        }
         let identity = Identity::new(&["localhost"]);
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let key = PrivateKeyDer::try_from(identity.key.serialize_der()).expect("a key");
@@ -65,13 +79,13 @@ impl Server {
                 let (socket, _) = listener.accept().await.expect("a connection");
                 count.fetch_add(1, Ordering::SeqCst);
                 let (acceptor, serve) = (acceptor.clone(), Rc::clone(&serve));
-                let first = first.take();
+                let (first, builder) = (first.take(), builder.clone());
                 drop(tokio::task::spawn_local(async move {
                     let socket = acceptor.accept(socket).await.expect("a handshake");
                     if let Some(turn) = first {
                         return turn(socket).await;
                     }
-                    let mut connection = h2::server::handshake(socket).await.expect("HTTP/2");
+                    let mut connection = builder.handshake(socket).await.expect("HTTP/2");
                     while let Some(Ok(asked)) = connection.accept().await {
                         match asked.0.uri().path() {
                             "/last" => connection.graceful_shutdown(),
@@ -87,7 +101,7 @@ impl Server {
         let settings = ClientSettings {
             authorities: Some(identity.certificate_file()),
             offers_http2: true,
-            ..settings(ClientLimits::default())
+            ..settings(setup.limits)
         };
         let client = Client::new(Arc::new(settings), Lookups::default());
         // The file of the certificate is read with the first request.
@@ -406,7 +420,11 @@ fn a_post_above_the_last_stream_of_a_goaway_is_sent_again() {
     run(async {
         for (last_stream, is_safe) in [(0, true), (1, false)] {
             let first: Turn = Box::new(move |socket| Box::pin(go_away(socket, last_stream)));
-            let server = Server::start_after(Some(first), answer_empty).await;
+            let setup = Setup {
+                first: Some(first),
+                ..Setup::default()
+            };
+            let server = Server::start_as(setup, answer_empty).await;
             let answer = text(&server.client, post(&server, "/")).await;
             match is_safe {
                 true => assert_eq!(answer, Ok((200, String::new()))),
@@ -516,7 +534,11 @@ fn a_connection_that_is_not_used_ends_whatever_its_server_does() {
         let closed = Rc::new(Notify::new());
         let ended = Rc::clone(&closed);
         let first: Turn = Box::new(move |socket| Box::pin(flood(socket, ended)));
-        let server = Server::start_after(Some(first), answer_empty).await;
+        let setup = Setup {
+            first: Some(first),
+            ..Setup::default()
+        };
+        let server = Server::start_as(setup, answer_empty).await;
         let answer = text(&server.client, get(server.url("/"))).await;
         assert_eq!(answer, Ok((200, String::new())));
         // Until neither side can send any more.
@@ -525,5 +547,85 @@ fn a_connection_that_is_not_used_ends_whatever_its_server_does() {
         tokio::time::pause();
         let ended = tokio::time::timeout(Duration::from_secs(60), closed.notified()).await;
         assert!(ended.is_ok(), "the connection has ended");
+    });
+}
+
+#[test]
+fn requests_above_the_limit_of_a_connection_get_another() {
+    run(async {
+        let all = Rc::new(tokio::sync::Barrier::new(5));
+        let setup = Setup {
+            streams_max: Some(2),
+            ..Setup::default()
+        };
+        let server = Server::start_as(setup, move |asked| {
+            let all = Rc::clone(&all);
+            async move {
+                if asked.0.uri().path() == "/together" {
+                    all.wait().await;
+                }
+                answer_empty(asked).await;
+            }
+        })
+        .await;
+        // Then the client knows the limit.
+        let first = text(&server.client, get(server.url("/"))).await;
+        assert_eq!(first, Ok((200, String::new())));
+        for _ in 0..2 {
+            let ask = || {
+                let mut together = get(server.url("/together"));
+                together.options.head_millis_max = Some(5_000);
+                text(&server.client, together)
+            };
+            let answers = tokio::join!(ask(), ask(), ask(), ask(), ask());
+            let (one, two, three, four, five) = answers;
+            for answer in [one, two, three, four, five] {
+                assert_eq!(answer, Ok((200, String::new())));
+            }
+            assert_eq!(server.connections.load(Ordering::SeqCst), 3);
+            assert_eq!(server.client.connections(), (3, 3));
+        }
+    });
+}
+
+#[test]
+fn requests_above_the_limits_of_all_connections_wait_in_sight() {
+    run(async {
+        let setup = Setup {
+            streams_max: Some(1),
+            limits: ClientLimits {
+                connections_per_host_max: 1,
+                waiting_max: 1,
+                ..ClientLimits::default()
+            },
+            ..Setup::default()
+        };
+        let go_on = Rc::new(Notify::new());
+        let held = Rc::clone(&go_on);
+        let server = Server::start_as(setup, move |asked| {
+            let held = Rc::clone(&held);
+            async move {
+                if asked.0.uri().path() == "/held" {
+                    held.notified().await;
+                }
+                answer_empty(asked).await;
+            }
+        })
+        .await;
+        let first = text(&server.client, get(server.url("/"))).await;
+        assert_eq!(first, Ok((200, String::new())));
+        let ask = |path| text(&server.client, get(server.url(path)));
+        let mut holding = std::pin::pin!(ask("/held"));
+        let mut waiting = std::pin::pin!(ask("/"));
+        let pending = |polled: Poll<_>| Poll::Ready(polled.is_pending());
+        assert!(poll_fn(|cx| pending(holding.as_mut().poll(cx))).await);
+        assert!(poll_fn(|cx| pending(waiting.as_mut().poll(cx))).await);
+        let fault = ask("/").await.unwrap_err();
+        assert_eq!(fault.kind, ClientFaultKind::Busy, "{fault}");
+        go_on.notify_one();
+        let (held, waited) = tokio::join!(holding, waiting);
+        assert_eq!(held, Ok((200, String::new())));
+        assert_eq!(waited, Ok((200, String::new())));
+        assert_eq!(server.connections.load(Ordering::SeqCst), 1);
     });
 }

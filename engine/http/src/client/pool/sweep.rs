@@ -25,15 +25,12 @@ pub(super) async fn sweep(pool: Weak<PoolState>, kept_time: Duration) {
                 };
                 closed.extend(host.kept.extract_if(.., is_over));
                 kept += host.kept.len();
-                // One that has requests is held by them too.
-                let is_idle = |shared: &mut Rc<Http2>| {
-                    Rc::strong_count(shared) == 1 && shared.used.get().elapsed() >= kept_time
+                let is_unused = |shared: &mut Rc<Http2>| {
+                    let is_old = shared.used.get().elapsed() >= kept_time;
+                    !shared.is_alive() || (shared.is_idle() && is_old)
                 };
-                unshared.extend(
-                    host.http2
-                        .take_if(|shared| is_idle(shared) || !shared.is_alive()),
-                );
-                kept += usize::from(host.http2.is_some());
+                unshared.extend(host.http2.extract_if(.., is_unused));
+                kept += host.http2.len();
             }
             inner.is_swept = kept > 0;
         }
