@@ -23,6 +23,8 @@ pub(crate) struct ServerCertificates {
     logger: Logger,
     /// True from the end of the server on.
     end: Arc<(Mutex<bool>, Condvar)>,
+    /// The error that the log was told last, until the files can be used.
+    told: Arc<Mutex<Option<TlsError>>>,
 }
 
 impl ServerCertificates {
@@ -42,6 +44,7 @@ impl ServerCertificates {
             tls,
             logger: logger.clone(),
             end: Arc::default(),
+            told: Arc::default(),
         };
         let warnings = warnings.into_iter().map(told).collect();
         Ok((certificates, warnings))
@@ -92,11 +95,15 @@ impl ServerCertificates {
     fn tell(&self, outcome: Result<Vec<String>, TlsError>) {
         match outcome {
             Ok(warnings) => {
+                *lock(&self.told) = None;
                 let text = "the certificates have been read again";
                 self.logger.text(Level::Info, text);
                 self.warn(warnings);
             }
             Err(error) => {
+                if !is_news(&mut lock(&self.told), &error) {
+                    return;
+                }
                 let text = format!("[tls] {error}; the certificates that were read before go on");
                 self.logger.text(Level::Error, text);
             }
@@ -108,6 +115,13 @@ impl ServerCertificates {
             self.logger.text(Level::Warn, told(warning));
         }
     }
+}
+
+/// Reports whether the log is told of an error, and notes it. One that may pass comes again at each look.
+fn is_news(told: &mut Option<TlsError>, error: &TlsError) -> bool {
+    let is_known = error.is_passing && told.as_ref() == Some(error);
+    *told = Some(error.clone());
+    !is_known
 }
 
 /// Returns a warning as the log has it.
@@ -139,5 +153,32 @@ fn settings(config: &TlsConfig, acme: Option<&AcmeSettings>, takes_http2: bool) 
         clients,
         takes_http2,
         strict_transport: config.hsts.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_that_lasts_is_told_once() {
+        let error = |reason: &str, is_passing| TlsError {
+            file: "key.pem".into(),
+            reason: reason.to_owned(),
+            is_passing,
+        };
+        let mut told = None;
+        for (error, expected) in [
+            (error("too many open files", true), true),
+            (error("too many open files", true), false),
+            (error("input/output error", true), true),
+            (error("input/output error", true), false),
+            // Its owner has changed the files, and they are still wrong.
+            (error("the key is another one", false), true),
+            (error("the key is another one", false), true),
+            (error("input/output error", true), true),
+        ] {
+            assert_eq!(is_news(&mut told, &error), expected, "{error}");
+        }
     }
 }

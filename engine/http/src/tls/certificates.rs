@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::fs;
+use std::io::ErrorKind;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,13 +38,16 @@ pub struct TlsError {
     pub file: PathBuf,
     /// Its fault and, where there is one, the remedy, in the middle of a sentence.
     pub reason: String,
+    /// True if the system could not read the file for a reason that may pass, such as too many open files.
+    pub is_passing: bool,
 }
 
 impl TlsError {
-    fn new(file: &Path, reason: impl Into<String>) -> Self {
+    pub(super) fn new(file: &Path, reason: impl Into<String>) -> Self {
         Self {
             file: file.to_owned(),
             reason: reason.into(),
+            is_passing: false,
         }
     }
 }
@@ -261,7 +265,16 @@ fn read_key(
 }
 
 fn read_file(file: &Path) -> Result<Vec<u8>, TlsError> {
-    fs::read(file).map_err(|error| TlsError::new(file, format!("cannot be read: {error}")))
+    fs::read(file).map_err(|error| {
+        let is_passing = !matches!(
+            error.kind(),
+            ErrorKind::NotFound | ErrorKind::PermissionDenied
+        );
+        TlsError {
+            is_passing,
+            ..TlsError::new(file, format!("cannot be read: {error}"))
+        }
+    })
 }
 
 /// Returns the warning for a certificate that is not valid now, or not for long.

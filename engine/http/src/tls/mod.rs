@@ -7,6 +7,8 @@
 mod acme;
 mod certificates;
 mod info;
+#[cfg(test)]
+mod tests;
 mod x509;
 
 use std::fmt;
@@ -75,7 +77,8 @@ struct TlsState {
     settings: TlsSettings,
     /// The part for the connections to come.
     current: RwLock<Arc<ServerSide>>,
-    /// The files as they were when they were last read, well or not. Held while they are read.
+    /// The files as they were when they were last read, well or not; none where the system could not read one of them
+    /// for the moment. Held while they are read.
     seen: Mutex<Vec<Option<FileVersion>>>,
 }
 
@@ -86,6 +89,8 @@ struct ServerSide {
     /// The folder of answers to `tls-alpn-01`.
     challenges: Option<Arc<Path>>,
     strict_transport: Option<Arc<str>>,
+    /// False if a certificate is missing that may be readable later.
+    is_whole: bool,
 }
 
 /// The version of a file, by what the system says of it.
@@ -113,9 +118,12 @@ impl Tls {
     /// # Errors
     /// The first file that cannot be used, and why.
     pub fn read(settings: TlsSettings) -> Result<(Self, Vec<String>), TlsError> {
-        let seen = settings.files().map(FileVersion::of).collect();
+        let mut seen: Vec<_> = settings.files().map(FileVersion::of).collect();
         let ticketer = new_ticketer(&settings)?;
         let (current, warnings) = ServerSide::read(&settings, ticketer, true)?;
+        if !current.is_whole {
+            seen.fill(None);
+        }
         let tls = Self(Arc::new(TlsState {
             settings,
             current: RwLock::new(Arc::new(current)),
@@ -131,11 +139,12 @@ impl Tls {
     pub fn renew(&self) -> Result<Vec<String>, TlsError> {
         let mut seen = self.seen();
         *seen = self.versions();
-        self.read_again()
+        self.read_again(&mut seen)
     }
 
     /// Reads the files again if one has changed since they were last read; `None` if none has. A file that is not there
-    /// has not changed: its successor is about to come.
+    /// has not changed: its successor is about to come. After an error that is [passing](TlsError::is_passing) they
+    /// are read again each time.
     pub fn renew_if_changed(&self) -> Option<Result<Vec<String>, TlsError>> {
         let mut seen = self.seen();
         let mut has_changed = false;
@@ -145,11 +154,20 @@ impl Tls {
                 has_changed = true;
             }
         }
-        has_changed.then(|| self.read_again())
+        has_changed.then(|| self.read_again(&mut seen))
     }
 
-    /// Reads the files, while no other thread does.
-    fn read_again(&self) -> Result<Vec<String>, TlsError> {
+    /// Reads the files, while no other thread does. Forgets that it has seen them if that may go well the next time.
+    fn read_again(&self, seen: &mut [Option<FileVersion>]) -> Result<Vec<String>, TlsError> {
+        let outcome = self.replace();
+        if outcome.as_ref().is_err_and(|error| error.is_passing) {
+            seen.fill(None);
+        }
+        outcome
+    }
+
+    /// Replaces the part for the connections to come.
+    fn replace(&self) -> Result<Vec<String>, TlsError> {
         let settings = &self.0.settings;
         // A resumed session is not checked against authorities again, so tickets end where those may have changed.
         let ticketer = match &settings.clients {
@@ -236,11 +254,15 @@ impl ServerSide {
         is_first: bool,
     ) -> Result<(Self, Vec<String>), TlsError> {
         let (mut certificates, mut warnings) = Certificates::read(&settings.certificates)?;
+        let mut is_whole = true;
         for files in settings.acme.iter().flat_map(AcmeFiles::pairs) {
             match certificates.add(&files, true) {
                 _ if !files.certificate.exists() => {}
                 Ok(warning) => warnings.extend(warning),
-                Err(fault) if is_first => warnings.push(fault.to_string()),
+                Err(fault) if is_first => {
+                    is_whole &= !fault.is_passing;
+                    warnings.push(fault.to_string());
+                }
                 Err(fault) => return Err(fault),
             }
         }
@@ -276,6 +298,7 @@ impl ServerSide {
                 .as_ref()
                 .map(|acme| Arc::from(&*acme.challenges)),
             strict_transport: settings.strict_transport.as_deref().map(Arc::from),
+            is_whole,
         };
         Ok((server, warnings))
     }
@@ -285,12 +308,8 @@ impl TlsSettings {
     /// An error of rustls that is about no file.
     fn refused(&self, error: &rustls::Error) -> TlsError {
         let first = self.certificates.first();
-        TlsError {
-            file: first
-                .map(|files| files.certificate.clone())
-                .unwrap_or_default(),
-            reason: error.to_string(),
-        }
+        let file = first.map(|files| &*files.certificate);
+        TlsError::new(file.unwrap_or(Path::new("")), error.to_string())
     }
 }
 
@@ -305,9 +324,9 @@ fn verifier(
     provider: &Arc<CryptoProvider>,
 ) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
     let file = &clients.authorities;
-    let fault = |error: &dyn fmt::Display| TlsError {
-        file: file.clone(),
-        reason: format!("holds an authority that cannot be used: {error}"),
+    let fault = |error: &dyn fmt::Display| {
+        let reason = format!("holds an authority that cannot be used: {error}");
+        TlsError::new(file, reason)
     };
     let mut roots = RootCertStore::empty();
     for authority in read_chain(file)? {
