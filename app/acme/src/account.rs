@@ -23,7 +23,8 @@ pub(crate) async fn open(
     let builder = || -> AccountBuilder { Account::builder_with_http(Box::new(client.clone())) };
     let external = settings.external_account.as_ref();
     let external_id = external.map(|account| account.id.clone());
-    let text = std::fs::read(settings.account_file()).unwrap_or_default();
+    // A new account would replace one that cannot be read, and its key may be good for one account only.
+    let text = store::read(&settings.account_file())?.unwrap_or_default();
     let kept = serde_json::from_slice::<KeptAccount>(&text).ok();
     // Another binding needs another account.
     let kept = kept.filter(|kept| kept.external_account == external_id);

@@ -1,5 +1,6 @@
 //! The fields of a certificate that decide about its renewal.
 
+use crate::store;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use std::path::Path;
@@ -18,9 +19,18 @@ pub struct CertificateFields {
 }
 
 impl CertificateFields {
-    /// Reads the first certificate of a file; `None` if there is none.
+    /// Reads the first certificate of a file; `None` if there is none, or it cannot be read.
     pub fn of_file(file: &Path) -> Option<Self> {
-        Self::of_pem(&std::fs::read(file).ok()?)
+        Self::read(file).ok().flatten()
+    }
+
+    /// Reads the first certificate of a file; `None` if there is none.
+    ///
+    /// # Errors
+    /// The file cannot be read: a text for people, with its name.
+    pub(crate) fn read(file: &Path) -> Result<Option<Self>, String> {
+        let text = store::read(file)?;
+        Ok(text.and_then(|text| Self::of_pem(&text)))
     }
 
     /// Reads the first certificate of a text (PEM); `None` if there is none.

@@ -11,6 +11,7 @@ mod account;
 mod certificate;
 mod challenges;
 mod client;
+mod host;
 mod order;
 mod renewing;
 mod schedule;
@@ -18,11 +19,14 @@ mod settings;
 mod state;
 mod status;
 mod store;
+#[cfg(test)]
+mod tests;
 mod unfinished;
 
 pub use certificate::CertificateFields;
 pub use challenges::{HTTP_PATH, key_authorization};
-pub use renewing::{Clock, Host, Renewing, Severity, SystemClock, start};
+pub use host::{Clock, Host, Severity, SystemClock};
+pub use renewing::{Renewing, start};
 pub use settings::{AcmeSettings, ChallengeKind, ExternalAccount};
 pub use status::{CertificateStatus, RenewalOutcome, renew, status};
 pub use store::put as put_private_file;

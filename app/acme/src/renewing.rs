@@ -3,6 +3,7 @@
 use crate::account;
 use crate::certificate::{CertificateFields, date, standing};
 use crate::client::DirectoryClient;
+use crate::host::{Clock, Host, Severity};
 use crate::order::{self, Failure};
 use crate::schedule::{SUGGESTION_PAUSE, bounded, pause};
 use crate::settings::AcmeSettings;
@@ -15,50 +16,7 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, SystemTime};
 use tokio::sync::watch;
-
-/// The time between two looks at what is due.
-const LOOK_PAUSE: Duration = Duration::from_secs(5);
-
-/// The clock that certificates are renewed by.
-pub trait Clock: Send + Sync {
-    /// Returns the time.
-    fn now(&self) -> SystemTime;
-
-    /// Returns the time between two looks at what is due.
-    fn look_pause(&self) -> Duration {
-        LOOK_PAUSE
-    }
-}
-
-/// The clock of the system.
-#[derive(Clone, Copy, Debug)]
-pub struct SystemClock;
-
-impl Clock for SystemClock {
-    fn now(&self) -> SystemTime {
-        SystemTime::now()
-    }
-}
-
-/// The severity of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Severity {
-    /// Something has gone as it should.
-    Info,
-    /// Something has failed that will be tried again.
-    Error,
-}
-
-/// The server around it.
-pub trait Host: Send + Sync {
-    /// Takes a message for the log.
-    fn log(&self, severity: Severity, text: &str);
-
-    /// Takes note that the file of a certificate has changed.
-    fn has_changed(&self);
-}
 
 /// Certificates that are kept. Dropping it leaves them kept; [`Renewing::stop`] ends that.
 pub struct Renewing {
@@ -173,8 +131,9 @@ impl Keeper {
     /// attempt is made soon.
     fn resume(&mut self, domain: &str) {
         let now = self.clock.now();
-        let mut state = self.state(domain);
-        let certificate = CertificateFields::of_file(&self.settings.certificate_file(domain));
+        let Some((mut state, certificate)) = self.read(domain) else {
+            return;
+        };
         let Some(fault) = state.fault.clone() else {
             return;
         };
@@ -194,22 +153,46 @@ impl Keeper {
         }
     }
 
+    /// Returns the state of a domain's renewal, and its certificate. `None` if one of them cannot be read, of which the
+    /// log is told: a new order might not be due.
+    fn read(&mut self, domain: &str) -> Option<(RenewalState, Option<CertificateFields>)> {
+        let file = self.settings.certificate_file(domain);
+        let subject = format!("files of {domain}");
+        let read = self.state(domain);
+        let read = read.and_then(|state| Ok((state, CertificateFields::read(&file)?)));
+        match read {
+            Ok(read) => {
+                self.told.remove(&subject);
+                Some(read)
+            }
+            Err(fault) => {
+                let text = format!(
+                    "[tls.acme] {fault}; the certificate of {domain} is not renewed until that can be read"
+                );
+                self.tell_once(&subject, text);
+                None
+            }
+        }
+    }
+
     /// Returns the state of a domain's renewal.
-    fn state(&mut self, domain: &str) -> RenewalState {
-        let unwritten = self.unwritten.remove(domain);
-        let is_unwritten = unwritten.is_some();
-        let mut state = unwritten.unwrap_or_else(|| RenewalState::read(&self.settings, domain));
+    fn state(&mut self, domain: &str) -> Result<RenewalState, String> {
+        let (mut state, is_unwritten) = match self.unwritten.remove(domain) {
+            Some(state) => (state, true),
+            None => (RenewalState::read(&self.settings, domain)?, false),
+        };
         if state.set_right(self.clock.now()) || is_unwritten {
             self.write(domain, &state);
         }
-        state
+        Ok(state)
     }
 
     /// Does what is due for a domain.
     async fn look(&mut self, domain: &str) {
         let now = self.clock.now();
-        let mut state = self.state(domain);
-        let certificate = CertificateFields::of_file(&self.settings.certificate_file(domain));
+        let Some((mut state, certificate)) = self.read(domain) else {
+            return;
+        };
         if let Some(certificate) = &certificate
             && now >= time(state.asked_at) + SUGGESTION_PAUSE
         {

@@ -52,9 +52,12 @@ impl Window {
 
 impl RenewalState {
     /// Reads the state of a domain; a new one if there is none.
-    pub(crate) fn read(settings: &AcmeSettings, domain: &str) -> Self {
-        let text = std::fs::read(settings.state_file(domain)).unwrap_or_default();
-        serde_json::from_slice(&text).unwrap_or_default()
+    ///
+    /// # Errors
+    /// It may be there, and cannot be read: a text for people, with the name of its file.
+    pub(crate) fn read(settings: &AcmeSettings, domain: &str) -> Result<Self, String> {
+        let text = store::read(&settings.state_file(domain))?.unwrap_or_default();
+        Ok(serde_json::from_slice(&text).unwrap_or_default())
     }
 
     /// Keeps it.

@@ -34,12 +34,15 @@ pub struct CertificateStatus {
 }
 
 /// Returns the certificates of all domains.
-pub fn status(settings: &AcmeSettings) -> Vec<CertificateStatus> {
+///
+/// # Errors
+/// A file cannot be read, as by another user than the server's: a text for people, with its name.
+pub fn status(settings: &AcmeSettings) -> Result<Vec<CertificateStatus>, String> {
     let of = |domain: &String| {
-        let certificate = CertificateFields::of_file(&settings.certificate_file(domain));
-        let state = RenewalState::read(settings, domain);
+        let certificate = CertificateFields::read(&settings.certificate_file(domain))?;
+        let state = RenewalState::read(settings, domain)?;
         let tried = Some(time(state.tried_at)).filter(|tried| *tried > UNIX_EPOCH);
-        CertificateStatus {
+        Ok(CertificateStatus {
             domain: domain.clone(),
             next_attempt: state.due(certificate.as_ref()),
             validity: certificate.map(|fields| (fields.from, fields.until)),
@@ -49,7 +52,7 @@ pub fn status(settings: &AcmeSettings) -> Vec<CertificateStatus> {
             failures: state.failures,
             fault: state.fault,
             tried,
-        }
+        })
     };
     settings.domains.iter().map(of).collect()
 }
@@ -66,7 +69,8 @@ pub enum RenewalOutcome {
 /// Has the server that keeps the certificates renew one now, and waits for the outcome.
 ///
 /// # Errors
-/// No server keeps them, or none does any more, or it has not answered within `time_max`.
+/// No server keeps them, or none does any more, or it has not answered within `time_max`, or the outcome cannot be
+/// read.
 pub fn renew(
     settings: &AcmeSettings,
     domain: &str,
@@ -112,8 +116,8 @@ fn ask(
         }
         thread::sleep(LOOK_PAUSE);
     }
-    let certificate = CertificateFields::of_file(&settings.certificate_file(domain));
-    let fault = RenewalState::read(settings, domain).fault;
+    let certificate = CertificateFields::read(&settings.certificate_file(domain))?;
+    let fault = RenewalState::read(settings, domain)?.fault;
     Ok(match (fault, certificate) {
         (None, Some(fields)) => RenewalOutcome::Renewed(fields.until),
         (Some(fault), _) => RenewalOutcome::Failed(fault),

@@ -2,7 +2,7 @@
 
 use crate::settings::folder_of;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -68,6 +68,21 @@ fn write_new(file: &Path, contents: &[u8]) -> io::Result<()> {
     opened.sync_all()
 }
 
+/// Reads a file; `None` if there is none.
+///
+/// # Errors
+/// It may be there, and cannot be read: a text for people, with its name.
+pub(crate) fn read(file: &Path) -> Result<Option<Vec<u8>>, String> {
+    match fs::read(file) {
+        Ok(contents) => Ok(Some(contents)),
+        // There is no file below something that is not a folder either.
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(error) => Err(format!("cannot read {}: {error}", file.display())),
+    }
+}
+
 /// Checks that a certificate could be written in place of `file`.
 pub(crate) fn check_room(file: &Path) -> Result<(), String> {
     make_folder(folder_of(file))?;
@@ -113,7 +128,7 @@ pub(crate) fn try_lock(file: &Path) -> Result<Option<File>, String> {
 /// Reports whether a process has the lock of a folder. Makes nothing: the asker may be another user than the server.
 pub(crate) fn is_locked(file: &Path) -> Result<bool, String> {
     let opened = match File::open(file) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         opened => opened.map_err(|error| lock_fault(file, &error))?,
     };
     match opened.try_lock() {
@@ -146,6 +161,19 @@ mod tests {
             fs::read_dir(folder.path().join("a")).expect("read").count(),
             1
         );
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_not_a_missing_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("a.pem");
+        assert_eq!(read(&file), Ok(None));
+        put(&file, b"one").expect("written");
+        assert_eq!(read(&file), Ok(Some(b"one".to_vec())));
+        assert_eq!(read(&file.join("b.pem")), Ok(None));
+        let fault = read(folder.path()).expect_err("a folder");
+        let start = format!("cannot read {}: ", folder.path().display());
+        assert!(fault.starts_with(&start), "{fault}");
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl UnfinishedOrder {
         settings: &AcmeSettings,
         domain: &str,
     ) -> Result<Option<String>, Failure> {
-        let text = std::fs::read(settings.order_file(domain)).unwrap_or_default();
+        let text = store::read(&settings.order_file(domain))?.unwrap_or_default();
         let Ok(kept) = serde_json::from_slice::<Self>(&text) else {
             return Ok(None);
         };

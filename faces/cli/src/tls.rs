@@ -80,7 +80,7 @@ fn settings(args: CertificateArgs) -> Result<AcmeSettings, String> {
 fn status(args: CertificateArgs) -> Result<i32, String> {
     let is_json = args.json;
     let now = SystemTime::now();
-    let all = sampan_acme::status(&settings(args)?);
+    let all = sampan_acme::status(&settings(args)?)?;
     if is_json {
         let rows: Vec<_> = all.iter().map(|one| row(one, now)).collect();
         say(Value::from(rows))?;

@@ -107,7 +107,9 @@ fn a_directory_that_is_down_leaves_the_old_one() {
     // Later attempts come further apart.
     for failures in 2..5 {
         kept.clock.go_ahead(DAY / 4);
-        wait::until(failures, || status(&kept.settings)[0].failures == failures);
+        wait::until(failures, || {
+            status(&kept.settings).expect("read")[0].failures == failures
+        });
     }
     kept.clock.go_ahead(2 * DAY);
     kept.host.wait_for("the one in place has ended on");
@@ -130,7 +132,7 @@ fn a_limit_of_the_authority_is_heeded() {
         "{line}"
     );
     let next = wait::found("a failure", || {
-        let status = status(&kept.settings).remove(0);
+        let status = status(&kept.settings).expect("read").remove(0);
         status.fault.is_some().then_some(status.next_attempt)
     });
     let pause = next.duration_since(SystemTime::now()).expect("later");
@@ -189,7 +191,7 @@ fn an_authority_is_asked_twice_a_day_when_to_renew() {
     }
     kept.clock.wait_for_look();
     assert_eq!(asked(), 5);
-    assert!(status(&kept.settings)[0].suggested.is_some());
+    assert!(status(&kept.settings).expect("read")[0].suggested.is_some());
     assert_eq!(kept.host.count("cannot ask when"), 0);
 }
 
@@ -200,7 +202,7 @@ fn a_clock_that_is_set_right_asks_once_and_not_at_each_look() {
     let settings = settings(folder.path(), directory);
     put_aged(&settings, 10, true);
     let kept = Kept::start(settings);
-    let status = || status(&kept.settings).remove(0);
+    let status = || status(&kept.settings).expect("read").remove(0);
     kept.clock.go_ahead(400 * DAY);
     wait::until("a failure", || status().failures == 1);
     kept.clock.set_right();
@@ -228,7 +230,9 @@ fn attempts_are_not_forgotten_where_they_cannot_be_written() {
     assert_eq!(kept.host.count("no new certificate"), 1);
     // It is written as soon as that can be done.
     std::fs::remove_file(state).expect("removed");
-    wait::until("the state", || status(&kept.settings)[0].failures == 1);
+    wait::until("the state", || {
+        status(&kept.settings).expect("read")[0].failures == 1
+    });
     assert_eq!(kept.host.count("no new certificate"), 1);
 }
 
@@ -238,7 +242,7 @@ fn a_start_tells_the_last_failure_and_tries_soon_without_a_certificate() {
     let folder = tempfile::tempdir().expect("a folder");
     let (directory, _) = closed_directory();
     let mut kept = Kept::start(settings(folder.path(), directory));
-    let failures = |kept: &Kept| status(&kept.settings)[0].failures;
+    let failures = |kept: &Kept| status(&kept.settings).expect("read")[0].failures;
     wait::until("a failure", || failures(&kept) == 1);
     // After the fourth failure, 20 minutes ahead, the pause has 16 minutes or more.
     for (minutes, expected) in [(3, 2), (6, 3), (11, 4)] {

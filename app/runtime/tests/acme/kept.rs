@@ -165,12 +165,14 @@ fn sixty_days_ahead_it_is_renewed_and_asked_for_twice_a_day() {
     kept.host.wait_for("changed");
     let first = kept.certificate().expect("there");
     // The authority suggests a window in the last third.
-    let suggested = wait::found("a suggestion", || status(&kept.settings)[0].suggested);
+    let suggested = wait::found("a suggestion", || {
+        status(&kept.settings).expect("read")[0].suggested
+    });
     assert!(
         suggested.0 > first.from + Duration::from_secs(45 * DAY),
         "{suggested:?}"
     );
-    let next = status(&kept.settings)[0].next_attempt;
+    let next = status(&kept.settings).expect("read")[0].next_attempt;
     assert!(
         (suggested.0..=suggested.1).contains(&next),
         "{next:?} {suggested:?}"
