@@ -12,7 +12,7 @@ use sampan_host::{
     Args, Capability, Class, Context, Error, Function, FunctionKind, Lifetime, Module, Param, Type,
     Value, param,
 };
-use search::Replacement;
+use search::{Kind, Replacement};
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 
@@ -174,7 +174,7 @@ struct Searched {
     next: usize,
 }
 
-fn searched(context: &Context, args: &mut Args) -> Result<Searched, Error> {
+fn searched(context: &Context, args: &mut Args, kind: Kind) -> Result<Searched, Error> {
     let text = args.text(0);
     search::check(&text)?;
     let (pattern, next) = if args.is_method() {
@@ -183,7 +183,7 @@ fn searched(context: &Context, args: &mut Args) -> Result<Searched, Error> {
     } else {
         (compile::compiled(context, &args.text(1))?, 2)
     };
-    search::check_effort(&pattern, &text)?;
+    search::check_effort(&pattern, &text, kind)?;
     Ok(Searched {
         pattern,
         text,
@@ -192,27 +192,27 @@ fn searched(context: &Context, args: &mut Args) -> Result<Searched, Error> {
 }
 
 fn test(context: &Context, mut args: Args) -> Result<Value, Error> {
-    let Searched { pattern, text, .. } = searched(context, &mut args)?;
+    let Searched { pattern, text, .. } = searched(context, &mut args, Kind::Test)?;
     Ok(search::test(&pattern.regex, &text))
 }
 
 fn find(context: &Context, mut args: Args) -> Result<Value, Error> {
-    let Searched { pattern, text, .. } = searched(context, &mut args)?;
+    let Searched { pattern, text, .. } = searched(context, &mut args, Kind::Bounds)?;
     Ok(search::first_text(&pattern.regex, &text))
 }
 
 fn find_all(context: &Context, mut args: Args) -> Result<Value, Error> {
-    let Searched { pattern, text, .. } = searched(context, &mut args)?;
+    let Searched { pattern, text, .. } = searched(context, &mut args, Kind::Bounds)?;
     search::all_texts(&pattern.regex, &text)
 }
 
 fn first_match(context: &Context, mut args: Args) -> Result<Value, Error> {
-    let Searched { pattern, text, .. } = searched(context, &mut args)?;
+    let Searched { pattern, text, .. } = searched(context, &mut args, Kind::Groups)?;
     Ok(search::first_match(&pattern.regex, &text))
 }
 
 fn match_all(context: &Context, mut args: Args) -> Result<Value, Error> {
-    let Searched { pattern, text, .. } = searched(context, &mut args)?;
+    let Searched { pattern, text, .. } = searched(context, &mut args, Kind::Groups)?;
     search::all_matches(&pattern.regex, &text)
 }
 
@@ -221,7 +221,7 @@ fn replace(context: &Context, mut args: Args) -> Result<Value, Error> {
         pattern,
         text,
         next,
-    } = searched(context, &mut args)?;
+    } = searched(context, &mut args, Kind::Groups)?;
     let with = match args.function(next) {
         Some(function) => Replacement::Function(function),
         None => Replacement::Text(args.text(next)),
@@ -230,7 +230,7 @@ fn replace(context: &Context, mut args: Args) -> Result<Value, Error> {
 }
 
 fn split(context: &Context, mut args: Args) -> Result<Value, Error> {
-    let Searched { pattern, text, .. } = searched(context, &mut args)?;
+    let Searched { pattern, text, .. } = searched(context, &mut args, Kind::Bounds)?;
     search::split(&pattern.regex, &text)
 }
 
