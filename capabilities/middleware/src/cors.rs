@@ -82,15 +82,15 @@ fn field_value(option: &str, names: &[String]) -> Result<String, Error> {
 }
 
 impl Cors {
-    /// The value of `Access-Control-Allow-Origin` for this origin.
-    fn allowed<'a>(&self, origin: &'a [u8]) -> Option<&'a [u8]> {
+    /// The value of `Access-Control-Allow-Origin` for a request of this origin. All answers have `*`, also without one:
+    /// a cache may give them to scripts of other sites.
+    fn allowed<'a>(&self, origin: Option<&'a [u8]>) -> Option<&'a [u8]> {
         match &self.origins {
             None => Some(b"*"),
-            Some(origins) => {
+            Some(origins) => origin.filter(|origin| {
                 let mut origins = origins.iter();
-                let is_listed = origins.any(|listed| listed.as_bytes() == origin);
-                is_listed.then_some(origin)
-            }
+                origins.any(|listed| listed.as_bytes() == *origin)
+            }),
         }
     }
 }
@@ -101,10 +101,9 @@ impl Guard for Cors {
             // The answer depends on the presence of an origin, and caches must know that.
             request.add_header("Vary", b"Origin")?;
         }
-        let Some(origin) = request.header("origin") else {
-            return Ok(GuardStep::Pass);
-        };
-        let is_preflight = request.method() == "OPTIONS"
+        let origin = request.header("origin");
+        let is_preflight = origin.is_some()
+            && request.method() == "OPTIONS"
             && request.header("access-control-request-method").is_some();
         let allowed = self.allowed(origin);
         if let Some(allowed) = allowed {
@@ -129,5 +128,96 @@ impl Guard for Cors {
             }
         }
         Ok(GuardStep::Answer(204))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sampan_host::Store;
+    use std::borrow::Cow;
+    use std::cell::RefCell;
+
+    /// A GET of an origin, or of none, and the fields of its answer.
+    struct TestRequest {
+        origin: Option<&'static str>,
+        store: Store,
+        added: RefCell<Vec<String>>,
+    }
+
+    impl RequestView for TestRequest {
+        fn method(&self) -> &str {
+            "GET"
+        }
+        fn path(&self) -> &str {
+            "/"
+        }
+        fn query(&self) -> Option<&str> {
+            None
+        }
+        fn url(&self) -> String {
+            "http://localhost/".to_owned()
+        }
+        fn param(&self, _: usize) -> Option<(&str, Cow<'_, str>)> {
+            None
+        }
+        fn header(&self, name: &str) -> Option<&[u8]> {
+            let origin = self.origin.filter(|_| name == "origin");
+            origin.map(str::as_bytes)
+        }
+        fn each_header(&self, _: &mut dyn FnMut(&str, &[u8])) {}
+        fn ip(&self) -> String {
+            String::new()
+        }
+        fn id(&self) -> Cow<'_, str> {
+            "".into()
+        }
+        fn body(&self) -> &[u8] {
+            &[]
+        }
+        fn store(&self) -> &Store {
+            &self.store
+        }
+        fn add_header(&self, name: &str, value: &[u8]) -> Result<(), Error> {
+            let line = format!("{name}: {}", String::from_utf8_lossy(value));
+            self.added.borrow_mut().push(line);
+            Ok(())
+        }
+        fn is_over(&self) -> bool {
+            false
+        }
+    }
+
+    fn added(origins: Option<&str>, origin: Option<&'static str>) -> Vec<String> {
+        let cors = Cors {
+            origins: origins.map(|origin| vec![origin.to_owned()]),
+            methods: String::new(),
+            headers: String::new(),
+            expose: "x-total".to_owned(),
+            has_credentials: false,
+            max_age: None,
+        };
+        let request = TestRequest {
+            origin,
+            store: Store::default(),
+            added: RefCell::default(),
+        };
+        let step = cors.check(&request);
+        assert!(matches!(step, Ok(GuardStep::Pass)));
+        request.added.take()
+    }
+
+    #[test]
+    fn answers_for_all_origins_are_the_same_without_an_origin() {
+        let open = [
+            "Access-Control-Allow-Origin: *",
+            "Access-Control-Expose-Headers: x-total",
+        ];
+        assert_eq!(added(None, None), open);
+        assert_eq!(added(None, Some("https://a.example")), open);
+        let listed = Some("https://a.example");
+        assert_eq!(added(listed, None), ["Vary: Origin"]);
+        assert_eq!(added(listed, Some("https://b.example")), ["Vary: Origin"]);
+        assert_eq!(added(listed, Some("https://a.example")).len(), 3);
     }
 }
