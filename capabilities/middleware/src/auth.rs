@@ -121,6 +121,9 @@ fn make(
                     "{list}: the secret of {name} is empty"
                 )));
             }
+            if let Scheme::Bearer = scheme {
+                check_tokens(&pairs)?;
+            }
             let pairs = pairs.into_iter();
             let known = pairs
                 .map(|(name, secret)| (name, digest(&secret)))
@@ -131,6 +134,23 @@ fn make(
             ))
         }
         _ => Err(Error::script(format!("either verify or {list} is needed"))),
+    }
+}
+
+/// Reports whether a text can be the token of Bearer authentication (RFC 6750 section 2.1).
+fn is_token(text: &str) -> bool {
+    let is_part = |b: u8| b.is_ascii_alphanumeric() || b"-._~+/=".contains(&b);
+    !text.is_empty() && text.bytes().all(is_part)
+}
+
+/// Refuses tokens by name that no request could bring: most often they have the line end of a file. Then all requests
+/// would be refused, and nothing would tell why.
+fn check_tokens(tokens: &[(String, String)]) -> Result<(), Error> {
+    match tokens.iter().find(|(_, token)| !is_token(token)) {
+        Some((name, _)) => Err(Error::script(format!(
+            "the token of {name} has a character that the field Authorization cannot carry"
+        ))),
+        None => Ok(()),
     }
 }
 
@@ -196,9 +216,7 @@ impl Scheme {
                 })
             }
             Self::Bearer if scheme.eq_ignore_ascii_case("bearer") => {
-                let is_token = |b: u8| b.is_ascii_alphanumeric() || b"-._~+/=".contains(&b);
-                let is_whole = !rest.is_empty() && rest.bytes().all(is_token);
-                is_whole.then(|| Credentials {
+                is_token(rest).then(|| Credentials {
                     name: String::new(),
                     secret: rest.to_owned(),
                 })
@@ -248,5 +266,38 @@ impl AskingGuard for ScriptAuth {
         }
         request.store().put(Authenticated(returned));
         Ok(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::slice;
+
+    #[test]
+    fn the_tokens_that_are_taken_are_those_that_a_request_can_bring() {
+        for token in [
+            "token-1",
+            "a.b_c~d+e/f==",
+            "a-token\n",
+            "a token",
+            "a:b",
+            "é",
+            "",
+        ] {
+            let field = format!("Bearer {token}");
+            let read = Scheme::Bearer.read(field.as_bytes());
+            assert_eq!(is_token(token), read.is_some(), "{token:?}");
+        }
+    }
+
+    #[test]
+    fn a_token_that_no_request_can_bring_is_told_by_its_name() {
+        let pair = |name: &str, token: &str| (name.to_owned(), token.to_owned());
+        let good = pair("cron", "token-1");
+        assert!(check_tokens(slice::from_ref(&good)).is_ok());
+        let error = check_tokens(&[good, pair("ci", "secret-2\n")]).expect_err("a line end");
+        let expected = "the token of ci has a character that the field Authorization cannot carry";
+        assert_eq!(error.message(), expected);
     }
 }
