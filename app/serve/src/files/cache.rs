@@ -142,13 +142,19 @@ impl FileCache {
         }
     }
 
+    /// Keeps a file in the place of those that were asked for longest ago. One that has no room by itself is not kept:
+    /// all others would leave for it.
     fn keep(&self, key: &str, file: &Rc<StoredFile>) {
+        let mut entries = self.entries.borrow_mut();
+        let before = entries.remove(key);
+        self.count_out(before.as_deref());
+        if file.memory_bytes() > self.limits.cache_bytes_max {
+            return;
+        }
         if file.open_files() > 0 {
             self.opened.borrow_mut().push(key.into());
         }
-        let mut entries = self.entries.borrow_mut();
-        let before = entries.insert(key.into(), Rc::clone(file));
-        self.count_out(before.as_deref());
+        entries.insert(key.into(), Rc::clone(file));
         self.bytes.set(self.bytes.get() + file.memory_bytes());
         self.open_files
             .set(self.open_files.get() + file.open_files());
@@ -270,6 +276,34 @@ mod tests {
         }
         assert!(cache.1.entries.borrow().len() < 12);
         assert!(find(&cache, "0.txt", 0).is_some(), "it is loaded again");
+    }
+
+    #[test]
+    fn a_file_that_is_larger_than_the_cache_leaves_the_others_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let limits = CacheLimits {
+            file_bytes_max: 100_000,
+            ..LIMITS
+        };
+        let opened = Folder::open(folder.path()).expect("readable");
+        let cache = (opened.expect("a folder"), FileCache::new(SIBLINGS, limits));
+        let write = |name: &str, len| {
+            fs::write(folder.path().join(name), "x".repeat(len)).expect("written");
+        };
+        write("small", 10);
+        write("grows", 10);
+        let small = find(&cache, "small", 0).expect("there");
+        let bytes = cache.1.bytes.get();
+        find(&cache, "grows", 0).expect("there");
+        write("grows", 6_000);
+        for now in [1000, 1001] {
+            let large = find(&cache, "grows", now).expect("there");
+            assert_eq!(large.plain.content.len(), 6_000);
+            let again = find(&cache, "small", now).expect("there");
+            assert!(Rc::ptr_eq(&small, &again));
+            assert_eq!(cache.1.bytes.get(), bytes);
+        }
+        assert_eq!(cache.1.entries.borrow().len(), 1);
     }
 
     #[test]
