@@ -11,7 +11,6 @@ use crate::dispatch::guarding::Way;
 use crate::dispatch::loaded::Loaded;
 use crate::dispatch::no_route::no_route;
 use crate::gate::chain_end::ChainEnd;
-use crate::gate::control;
 use crate::request::observers::Observers;
 use crate::request::record::RecordPool;
 use crate::routing::normal_form::normal_form;
@@ -20,7 +19,7 @@ use crate::routing::spans::Spans;
 use crate::sockets::Serving;
 use sampan_host::log::{Cause, Entry, Level};
 use sampan_host::metrics::{KnownMetric, known};
-use sampan_host::{Error, ErrorKind, answer};
+use sampan_host::{Error, ErrorKind};
 use sampan_http::codec::{Exceeded, Fault};
 use sampan_http::{
     Answer, BodyRule, ClosedUnread, ConnectionFault, Handler, Observer, Peer, Request, Response,
@@ -176,48 +175,38 @@ impl Dispatch {
         }
     }
 
-    /// Answers a request whose body is refused.
+    /// Answers a request whose body is refused. Guards come before that, as before a handler.
     pub fn refuse_observed(
         &self,
         request: &Rc<Request>,
         fault: Fault,
         observers: Observers,
     ) -> Answer {
-        let Fault { status, limit, .. } = fault;
-        let text = match limit {
-            Some(limit) => errors::above(status, limit),
-            None => answer::label(status).to_owned(),
-        };
         let (loaded, normal, found) = self.route(request);
-        let (spans, info, uses) = match found {
+        let method = request.method();
+        let host = loaded.host_of(request);
+        let (spans, info, uses, guards) = match found {
             RouteMatch::Route(index, spans) => {
                 let entry = &loaded.entries[index];
-                (spans, Rc::clone(&entry.info), Rc::clone(&entry.uses))
+                let guards = &loaded.guards;
+                let guards = guards.of_route(&entry.guards, method, || host, &normal);
+                let (info, uses) = (Rc::clone(&entry.info), Rc::clone(&entry.uses));
+                (spans, info, uses, guards.to_vec())
             }
             RouteMatch::Nothing(_) => {
-                let (info, uses) = (&loaded.no_route, &loaded.no_route_uses);
-                (Spans::default(), Rc::clone(info), Rc::clone(uses))
+                let guards = loaded.guards.of_path(method, host.as_deref(), &normal);
+                let info = Rc::clone(&loaded.no_route);
+                let uses = Rc::clone(&loaded.no_route_uses);
+                (Spans::default(), info, uses, guards)
             }
         };
-        let view = view(request, normal, spans, &info, observers);
-        if let Some(Exceeded { name, max }) = limit {
-            self.count(&known::REFUSALS, name);
-            let title = view.title();
-            let told = format!("{title}: answered {status}: the request is above {name} ({max})");
-            control::tell(
-                &loaded.control,
-                &view,
-                (Level::Info, Cause::place(name)),
-                told,
-            );
-        }
         let exchange = DispatchedRequest {
-            view,
+            view: view(request, normal, spans, &info, observers),
             loaded,
             end: ChainEnd::Folder,
             uses,
         };
-        exchange.refuse(Error::new(ErrorKind::Status(status), text))
+        exchange.check(&guards, Way::Refuse(Box::new(fault)))
     }
 
     /// The project as it is now.

@@ -1,10 +1,17 @@
 //! A request before any script runs for it: its guards, and what is read from a server for its handler.
 
+use crate::answer::errors;
 use crate::dispatch::exchange::DispatchedRequest;
+use crate::gate::control;
 use crate::request::kept_answer;
 use crate::routing::wrapping::{DeclaredGuard, SharedGuard};
+use sampan_host::log::{Cause, Level};
+use sampan_host::metrics::known;
 use sampan_host::trace::OpenSpan;
-use sampan_host::{Error, GuardDecision, GuardStep, HandlerId, LocalFuture, RequestView};
+use sampan_host::{
+    Error, ErrorKind, GuardDecision, GuardStep, HandlerId, LocalFuture, RequestView, answer,
+};
+use sampan_http::codec::{Exceeded, Fault};
 use sampan_http::{Answer, Response};
 use std::borrow::Cow;
 use std::future::poll_fn;
@@ -18,6 +25,8 @@ pub(crate) enum Way<'a> {
     Chain(Cow<'a, [HandlerId]>),
     /// The end of the chain, which may need no script.
     ChainOrNone(Cow<'a, [HandlerId]>),
+    /// The error that its body is.
+    Refuse(Box<Fault>),
 }
 
 impl Way<'_> {
@@ -26,6 +35,7 @@ impl Way<'_> {
             Self::Fixed(index) => Way::Fixed(index),
             Self::Chain(chain) => Way::Chain(chain.into_owned().into()),
             Self::ChainOrNone(chain) => Way::ChainOrNone(chain.into_owned().into()),
+            Self::Refuse(fault) => Way::Refuse(fault),
         }
     }
 }
@@ -81,6 +91,7 @@ impl DispatchedRequest {
         match way {
             Way::Chain(chain) => self.answer(&chain),
             Way::ChainOrNone(chain) => self.answer_or_complete(&chain),
+            Way::Refuse(fault) => self.refuse_body(*fault),
             Way::Fixed(index) => match &Rc::clone(&self.loaded).entries[index].fixed {
                 Some(fixed) => self.answer_fixed(fixed),
                 None => self.answer(&[]),
@@ -138,6 +149,27 @@ impl DispatchedRequest {
             return failed(self);
         }
         self.when_acquired(failed)
+    }
+
+    /// The answer to a body that is refused.
+    #[cold]
+    fn refuse_body(self, fault: Fault) -> Answer {
+        let Fault { status, limit, .. } = fault;
+        let text = match limit {
+            Some(limit) => errors::above(status, limit),
+            None => answer::label(status).to_owned(),
+        };
+        if let Some(Exceeded { name, max }) = limit {
+            let control = &self.loaded.control;
+            if let Some(meters) = &control.meters {
+                meters.count(&known::REFUSALS, name);
+            }
+            let title = self.view.title();
+            let told = format!("{title}: answered {status}: the request is above {name} ({max})");
+            let cause = (Level::Info, Cause::place(name));
+            control::tell(control, &self.view, cause, told);
+        }
+        self.refuse(Error::new(ErrorKind::Status(status), text))
     }
 
     /// Returns what has to be read before a script runs for this request, if there is anything.
