@@ -11,6 +11,7 @@
 //! allocation fails when the script must stop.
 
 use crate::builtin_limits::call::Guard;
+use crate::builtin_limits::parse::parse;
 use crate::builtin_limits::rules::{Rule, WRAPPED};
 use crate::builtin_limits::stringify::stringify;
 use crate::values::inspect;
@@ -61,9 +62,12 @@ pub(crate) fn install(cx: Cx<'_>) -> Result<(), Thrown> {
         hidden(cx, owner.raw(), name, wrapped)?;
     }
     let json = find(cx, c"JSON")?;
-    let original = cx.get(json.raw(), c"stringify")?;
-    let wrapped = wrapper(cx, stringify, &[original.raw()], c"stringify", 0)?;
-    hidden(cx, json.raw(), c"stringify", wrapped)
+    for (name, body) in [(c"stringify", stringify as WithData), (c"parse", parse)] {
+        let original = cx.get(json.raw(), name)?;
+        let wrapped = wrapper(cx, body, &[original.raw()], name, 0)?;
+        hidden(cx, json.raw(), name, wrapped)?;
+    }
+    Ok(())
 }
 
 /// A native function that has data of its own.

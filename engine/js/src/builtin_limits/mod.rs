@@ -3,6 +3,7 @@
 mod call;
 mod elements;
 pub(crate) mod guard;
+mod parse;
 mod rules;
 mod stringify;
 mod texts;

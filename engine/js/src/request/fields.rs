@@ -1,5 +1,6 @@
 //! The fields of a request that are objects: parameters, query, cookies, headers, and the fields of a form.
 
+use crate::values::property_names::check::NameCheck;
 use crate::values::shapes::ShapeHash;
 use crate::vm::sys::{Cx, Thrown, Val, class_id, is_undefined};
 use rquickjs::qjs;
@@ -70,19 +71,24 @@ pub(super) fn pairs_object(
     pairs: Pairs,
 ) -> Result<Val, Thrown> {
     let object = cx.bare_object()?;
+    let mut names = NameCheck::default();
     let mut failed = Ok(());
     pairs.each(view, &mut |name, value| {
         if failed.is_ok() {
-            failed = add_pair(cx, &object, name, value, pairs.twice());
+            failed = names
+                .allow(cx, name.as_bytes())
+                .and_then(|()| add_pair(cx, &object, name, value, pairs.twice()));
         }
     });
     failed.map(|()| object)
 }
 
-/// An object of the fields of a form.
+/// An object of the fields of a form. Throws an error of the client if too many names have the same hash.
 pub(crate) fn form_object(cx: Cx<'_>, body: &[u8]) -> Result<Val, Thrown> {
     let object = cx.bare_object()?;
+    let mut names = NameCheck::default();
     for (name, value) in request::form_pairs(body) {
+        names.allow(cx, name.as_bytes())?;
         add_pair(cx, &object, &name, value.as_bytes(), Pairs::Query.twice())?;
     }
     Ok(object)

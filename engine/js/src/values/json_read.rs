@@ -6,6 +6,7 @@
 //! `/count`).
 
 use crate::values::layout::shared::SharedShape;
+use crate::values::property_names::check::NameCheck;
 use crate::vm::sys::{Cx, Failure, NULL, RawValue, Thrown, UNDEFINED, Val, boolean, number, whole};
 use rquickjs::qjs;
 use sampan_host::json::bad_json;
@@ -32,6 +33,7 @@ pub(crate) fn json(cx: Cx<'_>, source: &[u8]) -> Result<Val, Failure> {
             source,
             at: 0,
             made: MadeValues(cx, Vec::new()),
+            names: NameCheck::default(),
         }
         .document()
         .map_err(Failure::from),
@@ -52,6 +54,8 @@ struct Builder<'a, 't> {
     at: usize,
     /// The items of the lists that are open.
     made: MadeValues<'a>,
+    /// The names that were looked up.
+    names: NameCheck,
 }
 
 /// The shape of the objects of a list.
@@ -178,10 +182,10 @@ impl<'t> Builder<'_, 't> {
 
     /// Finds the shape of the object that begins at the current token, for a list of its like. `None` if no object
     /// does, or QuickJS does not share its shape.
-    fn alike(&self) -> Result<Option<AlikeObjects>, Thrown> {
-        let (tokens, layout) = (self.tape.tokens(), self.cx.core().layout.get());
+    fn alike(&mut self) -> Result<Option<AlikeObjects>, Thrown> {
+        let (tape, layout) = (self.tape, self.cx.core().layout.get());
         let (Some(Token::Object(count @ 1..=ALIKE_NAMES_MAX)), Some(layout)) =
-            (tokens.get(self.at), layout)
+            (tape.tokens().get(self.at), layout)
         else {
             return Ok(None);
         };
@@ -193,6 +197,7 @@ impl<'t> Builder<'_, 't> {
             if is_index || names.iter().any(|known| self.name_at(*known) == name) {
                 return Ok(None);
             }
+            self.names.allow(self.cx, name)?;
             names.push(at);
             at = self.end_of(at + 1);
         }
@@ -269,7 +274,8 @@ impl<'t> Builder<'_, 't> {
             .unwrap_or_default()
     }
 
-    fn define(&self, object: RawValue<'_>, name: &[u8], value: Val) -> Result<(), Thrown> {
+    fn define(&mut self, object: RawValue<'_>, name: &[u8], value: Val) -> Result<(), Thrown> {
+        self.names.allow(self.cx, name)?;
         let atom = self.atom(name)?;
         self.cx.define_atom(object, atom.1, value)
     }

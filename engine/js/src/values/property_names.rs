@@ -1,5 +1,7 @@
 //! The names of properties.
 
+pub(crate) mod check;
+
 use crate::vm::sys::{Cx, RawValue, Thrown};
 use rquickjs::qjs;
 use std::ffi::c_int;

@@ -4,7 +4,7 @@ use crate::values::adopted;
 use crate::values::integers::integer;
 use crate::values::objects;
 use crate::values::passing;
-use crate::values::property_names::PropertyNames;
+use crate::values::property_names::{PropertyNames, check::NameCheck};
 use crate::values::rows;
 use crate::vm::limits::VALUE_DEPTH_MAX;
 use crate::vm::sys::whole_number;
@@ -18,8 +18,13 @@ use sampan_host::{Error, Value};
 use std::ffi::{c_int, c_void};
 
 /// A value for a script. Text keys become own properties, rows plain objects, integers that a number cannot hold
-/// BigInts.
+/// BigInts. Throws an error of the client for a value with too many names of the same hash.
+#[inline]
 pub(crate) fn to_js(cx: Cx<'_>, value: Value) -> Result<Val, Thrown> {
+    make(cx, value, &mut NameCheck::default())
+}
+
+fn make(cx: Cx<'_>, value: Value, names: &mut NameCheck) -> Result<Val, Thrown> {
     match value {
         Value::Null => Ok(cx.dup(NULL)),
         Value::Bool(value) => Ok(cx.dup(boolean(value))),
@@ -30,15 +35,16 @@ pub(crate) fn to_js(cx: Cx<'_>, value: Value) -> Result<Val, Thrown> {
         Value::List(items) => {
             let items = items
                 .into_iter()
-                .map(|item| to_js(cx, item))
+                .map(|item| make(cx, item, names))
                 .collect::<Result<Vec<Val>, Thrown>>()?;
             cx.array(items)
         }
         Value::Map(members) => {
             let object = cx.object()?;
             for (key, member) in members {
+                names.allow(cx, key.as_bytes())?;
                 let atom = Atom::new(cx, &key)?;
-                cx.define_atom(object.raw(), atom.0, to_js(cx, member)?)?;
+                cx.define_atom(object.raw(), atom.0, make(cx, member, names)?)?;
             }
             Ok(object)
         }

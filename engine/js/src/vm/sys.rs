@@ -242,6 +242,13 @@ pub(crate) fn throw_range(cx: Cx<'_>, text: &str) -> Failure {
     Failure::Thrown
 }
 
+/// Throws a `SyntaxError`.
+pub(crate) fn throw_syntax(cx: Cx<'_>, text: &CStr) -> Failure {
+    // SAFETY: both texts are terminated, and the format takes one.
+    unsafe { qjs::JS_ThrowSyntaxError(cx.raw(), c"%s".as_ptr(), text.as_ptr()) };
+    Failure::Thrown
+}
+
 /// Throws a `TypeError`.
 pub(crate) fn throw_type(cx: Cx<'_>, text: &CStr) -> Failure {
     // SAFETY: both texts are terminated, and the format takes one.

@@ -127,7 +127,7 @@ fn settle(cx: Cx<'_>, task: &mut PendingFuture, result: Result<Value, Error>) {
             .and_then(|error| cx.call(task.reject.raw(), UNDEFINED, &[error.raw()])),
     };
     if settled.is_err() {
-        // No memory for the value: the script that waits for it is told that at least.
+        // No memory for the value, or names that are refused: the script that waits for it is told that at least.
         let exception = cx.exception();
         drop(cx.call(task.reject.raw(), UNDEFINED, &[exception.raw()]));
         drop(cx.exception());
