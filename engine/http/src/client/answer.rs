@@ -93,8 +93,8 @@ impl ClientAnswerBody {
         Poll::Ready(piece.map_err(|fault| fault.of(&self.label)))
     }
 
-    /// Takes note that the reader does something else until it polls again: that time is not idle. The time of the whole
-    /// goes on.
+    /// Takes note that the reader does something else until it polls again: that time is not idle. The time of the
+    /// whole goes on.
     pub fn pause(&mut self) {
         self.timer.progressed();
     }
