@@ -30,18 +30,16 @@ pub(super) unsafe extern "C" fn parse(
             let this = RawValue::from_js(this);
             (this, arguments(argc, argv), RawValue::from_js(*data))
         };
-        if let [object, rest @ ..] = args
-            && is_object(*object)
-        {
+        let [text, rest @ ..] = args else {
+            return Ok(cx.call(original, this, args)?);
+        };
+        if is_string(*text) {
+            check(cx, *text)?;
+        } else if is_object(*text) {
             // The text that QuickJS reads is the one that was checked.
-            let text = cx.to_string(*object)?;
+            let text = cx.to_string(*text)?;
             check(cx, text.raw())?;
             return Ok(cx.call(original, this, &[&[text.raw()], rest].concat())?);
-        }
-        if let [text, ..] = args
-            && is_string(*text)
-        {
-            check(cx, *text)?;
         }
         Ok(cx.call(original, this, args)?)
     })
@@ -50,7 +48,12 @@ pub(super) unsafe extern "C" fn parse(
 /// Throws a `SyntaxError` for a text with too many names of the same hash.
 #[inline]
 fn check(cx: Cx<'_>, text: RawValue<'_>) -> Result<(), Failure> {
-    if cx.length(text)? <= UNCHECKED_TEXT_LENGTH {
+    let layout = cx.text_layout();
+    let length = match layout.and_then(|layout| layout.length(&cx.dup(text))) {
+        Some(length) => length as i64,
+        None => cx.length(text)?,
+    };
+    if length <= UNCHECKED_TEXT_LENGTH {
         return Ok(());
     }
     match cx.with_bytes(text, check_names)? {

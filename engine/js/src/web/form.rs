@@ -5,6 +5,7 @@
 
 use super::bytes::{self, PackedBytes};
 use super::crypto;
+use crate::values::property_names::check::NameCheck;
 use memchr::memmem;
 use rquickjs::{Array, Ctx, Function, IntoJs, Object, Result, Value};
 use sampan_host::request::multipart::{boundary_of, part_head};
@@ -76,9 +77,14 @@ fn parse_multipart<'js>(
 /// `[name, value, ...]`, or a string that says what is wrong.
 fn parse_urlencoded<'js>(ctx: Ctx<'js>, text: String) -> Result<Value<'js>> {
     let flat = Array::new(ctx.clone())?;
+    let mut names = NameCheck::default();
     for (index, (name, value)) in form_urlencoded::parse(text.as_bytes()).enumerate() {
         if index == FORM_PAIRS_MAX {
             return format!("more than {FORM_PAIRS_MAX} fields").into_js(&ctx);
+        }
+        // They are likely to become those of an object.
+        if let Err(refusal) = names.add(name.as_bytes()) {
+            return refusal.to_string().into_js(&ctx);
         }
         flat.set(index * 2, name.as_ref())?;
         flat.set(index * 2 + 1, value.as_ref())?;

@@ -6,6 +6,7 @@
 
 use crate::vm::sys::{Cx, Thrown};
 use sampan_host::{Error, ErrorKind};
+use std::fmt;
 
 /// The number of names of a text that are not checked: a chain of so many costs little.
 const UNCHECKED_NAMES: u32 = 1024;
@@ -23,6 +24,12 @@ const SAME_HASH_MAX: usize = 256;
 /// More names share a hash than texts that were not made for that have.
 #[derive(Debug)]
 pub(crate) struct SameHash;
+
+impl fmt::Display for SameHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "more than {SAME_HASH_MAX} names with the same hash")
+    }
+}
 
 /// The names of one text.
 #[derive(Default)]
@@ -48,23 +55,24 @@ impl NameCheck {
         if self.buckets.is_empty() {
             self.buckets = vec![0; 1 << BUCKET_BITS];
         }
-        let count = &mut self.buckets[bucket(name)];
+        let bucket = bucket(name);
+        let count = &mut self.buckets[bucket];
         if *count < UNLISTED_NAMES {
             *count += 1;
             return Ok(());
         }
-        self.compare(name)
+        self.compare(bucket, name)
     }
 
     /// Counts a name, and throws an error of the client if too many share its hash.
     #[inline]
     pub(crate) fn allow(&mut self, cx: Cx<'_>, name: &[u8]) -> Result<(), Thrown> {
-        self.add(name).map_err(|SameHash| refuse(cx))
+        self.add(name).map_err(|refusal| refuse(cx, &refusal))
     }
 
     /// Looks for the name in the list of its bucket.
-    fn compare(&mut self, name: &[u8]) -> Result<(), SameHash> {
-        let place = &mut self.buckets[bucket(name)];
+    fn compare(&mut self, bucket: usize, name: &[u8]) -> Result<(), SameHash> {
+        let place = &mut self.buckets[bucket];
         if *place == UNLISTED_NAMES {
             self.lists.push(Vec::new());
             // There are no more lists than buckets, so that the sum fits.
@@ -84,9 +92,9 @@ impl NameCheck {
 
 /// Throws the error that answers a client.
 #[cold]
-fn refuse(cx: Cx<'_>) -> Thrown {
-    let text = format!("more than {SAME_HASH_MAX} names with the same hash");
-    cx.throw(Error::new(ErrorKind::BadRequest, text).into());
+fn refuse(cx: Cx<'_>, refusal: &SameHash) -> Thrown {
+    let error = Error::new(ErrorKind::BadRequest, refusal.to_string());
+    cx.throw(error.into());
     Thrown
 }
 
