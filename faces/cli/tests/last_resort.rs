@@ -153,11 +153,11 @@ const SLOW_APPS: [&str; 2] = [
 
 const JOB_APPS: [&str; 2] = [
     "local app = require 'sampan'\n\nlocal number = app.deaf.count()\n\
-     app.job('deaf', function() app.deaf.block_once() end)\napp.job('who', function() app.deaf.seen(number) end)\n\
+     app.job('deaf', { timeout = '300 ms' }, function() app.deaf.block_once() end)\napp.job('who', function() app.deaf.seen(number) end)\n\
      app.get('/deaf', function() app.enqueue('deaf') return 'fine' end)\n\
      app.get('/who', function() for _ = 1, 100 do app.enqueue('who') end return 'fine' end)\n",
     "import { app, deaf } from 'sampan';\n\nconst number = deaf.count();\n\
-     app.job('deaf', () => deaf.block_once());\napp.job('who', () => deaf.seen(number));\n\
+     app.job('deaf', { timeout: '300 ms' }, () => deaf.block_once());\napp.job('who', () => deaf.seen(number));\n\
      app.get('/deaf', async () => { await app.enqueue('deaf'); return 'fine'; });\n\
      app.get('/who', async () => { for (let at = 0; at < 100; at++) await app.enqueue('who'); return 'fine'; });\n",
 ];

@@ -17,8 +17,8 @@ use std::time::Duration;
 /// A run that has not written after so many turns counts as one that only reads: the function that feeds a stream of
 /// events may never end.
 const TURNS_MAX: u32 = 100;
-/// A job with a turn of more processor time gets the write connection only when it writes: others would wait for what it
-/// computes. A job that waits for a processor behind others is not slow.
+/// A job with a turn of more processor time gets the write connection only when it writes: others would wait for what
+/// it computes. A job that waits for a processor behind others is not slow.
 const SLOW_TURN: Duration = Duration::from_millis(500);
 
 /// The kind of a run that is not a request's handler.

@@ -1,6 +1,7 @@
 //! Servers that answer badly, and addresses that must not be reached.
 
 use super::*;
+use sampan_client::wait;
 use sampan_http::client::{ClientFaultKind, Resolve};
 use std::io;
 use std::net::IpAddr;
@@ -365,7 +366,7 @@ fn the_time_of_the_whole_counts_while_there_is_more_to_read() {
         let mut body = answer.body.expect("a body");
         let first = poll_fn(|cx| body.poll_piece(cx)).await;
         assert!(first.expect("a piece").is_some());
-        tokio::time::sleep(Duration::from_millis(510)).await;
+        wait::dawdle(Duration::from_millis(510));
         let late = poll_fn(|cx| body.poll_piece(cx)).await;
         let fault = late
             .map(|piece| piece.map(|bytes| bytes.len()))
@@ -396,7 +397,7 @@ fn time_in_which_the_body_is_not_read_is_not_idle() {
         let first = poll_fn(|cx| std::task::Poll::Ready(body.poll_piece(cx))).await;
         assert!(first.is_pending());
         body.pause();
-        tokio::time::sleep(Duration::from_millis(400)).await;
+        wait::dawdle(Duration::from_millis(400));
         let mut second = pin!(poll_fn(|cx| body.poll_piece(cx)));
         let now = poll_fn(|cx| std::task::Poll::Ready(second.as_mut().poll(cx))).await;
         assert!(now.is_pending(), "{now:?}");

@@ -27,7 +27,7 @@ type Asked = (http::Request<RecvStream>, SendResponse<Bytes>);
 
 /// The ways in which a server and its client may differ from others.
 #[derive(Default)]
-struct Setup {
+struct ServerSetup {
     /// The work on the first connection.
     first: Option<Turn>,
     /// The most requests of a connection at once.
@@ -45,11 +45,11 @@ struct Server {
 impl Server {
     /// Starts a server that does the same with each request.
     async fn start<F: Future<Output = ()> + 'static>(serve: impl Fn(Asked) -> F + 'static) -> Self {
-        Self::start_as(Setup::default(), serve).await
+        Self::start_as(ServerSetup::default(), serve).await
     }
 
     async fn start_as<F: Future<Output = ()> + 'static>(
-        setup: Setup,
+        setup: ServerSetup,
         serve: impl Fn(Asked) -> F + 'static,
     ) -> Self {
         let mut first = setup.first;
@@ -420,9 +420,9 @@ fn a_post_above_the_last_stream_of_a_goaway_is_sent_again() {
     run(async {
         for (last_stream, is_safe) in [(0, true), (1, false)] {
             let first: Turn = Box::new(move |socket| Box::pin(go_away(socket, last_stream)));
-            let setup = Setup {
+            let setup = ServerSetup {
                 first: Some(first),
-                ..Setup::default()
+                ..ServerSetup::default()
             };
             let server = Server::start_as(setup, answer_empty).await;
             let answer = text(&server.client, post(&server, "/")).await;
@@ -475,7 +475,7 @@ fn bodies_that_are_not_read_do_not_stop_others() {
 /// Lets time pass in which nothing happens.
 async fn pass(time: Duration) {
     tokio::time::pause();
-    tokio::time::sleep(time).await;
+    let _: Result<(), _> = tokio::time::timeout(time, std::future::pending()).await;
     tokio::time::resume();
 }
 
@@ -534,9 +534,9 @@ fn a_connection_that_is_not_used_ends_whatever_its_server_does() {
         let closed = Rc::new(Notify::new());
         let ended = Rc::clone(&closed);
         let first: Turn = Box::new(move |socket| Box::pin(flood(socket, ended)));
-        let setup = Setup {
+        let setup = ServerSetup {
             first: Some(first),
-            ..Setup::default()
+            ..ServerSetup::default()
         };
         let server = Server::start_as(setup, answer_empty).await;
         let answer = text(&server.client, get(server.url("/"))).await;
@@ -554,9 +554,9 @@ fn a_connection_that_is_not_used_ends_whatever_its_server_does() {
 fn requests_above_the_limit_of_a_connection_get_another() {
     run(async {
         let all = Rc::new(tokio::sync::Barrier::new(5));
-        let setup = Setup {
+        let setup = ServerSetup {
             streams_max: Some(2),
-            ..Setup::default()
+            ..ServerSetup::default()
         };
         let server = Server::start_as(setup, move |asked| {
             let all = Rc::clone(&all);
@@ -591,14 +591,14 @@ fn requests_above_the_limit_of_a_connection_get_another() {
 #[test]
 fn requests_above_the_limits_of_all_connections_wait_in_sight() {
     run(async {
-        let setup = Setup {
+        let setup = ServerSetup {
             streams_max: Some(1),
             limits: ClientLimits {
                 connections_per_host_max: 1,
                 waiting_max: 1,
                 ..ClientLimits::default()
             },
-            ..Setup::default()
+            ..ServerSetup::default()
         };
         let go_on = Rc::new(Notify::new());
         let held = Rc::clone(&go_on);

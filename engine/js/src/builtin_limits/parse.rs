@@ -140,9 +140,9 @@ fn unescape(mut string: &[u8], plain: &mut Vec<u8>) -> Option<()> {
 
 /// The number of the four hexadecimal digits at the start.
 fn hex(text: &[u8]) -> Option<u32> {
-    let digits = text.get(..4)?.iter();
-    digits.fold(Some(0), |sum, digit| {
-        Some(sum? << 4 | char::from(*digit).to_digit(16)?)
+    let mut digits = text.get(..4)?.iter();
+    digits.try_fold(0, |sum, digit| {
+        Some(sum << 4 | char::from(*digit).to_digit(16)?)
     })
 }
 

@@ -306,10 +306,13 @@ mod tests {
 
     /// Keeps the names that begin with `slow` until the gate is open, and notes all that it has begun.
     #[derive(Clone, Default)]
-    struct Gated(Arc<(Mutex<(bool, Vec<String>)>, Condvar)>);
+    struct Gated(Arc<(Mutex<GateState>, Condvar)>);
+
+    /// True once the gate is open, and the names whose lookups have begun.
+    type GateState = (bool, Vec<String>);
 
     impl Gated {
-        fn lock(&self) -> MutexGuard<'_, (bool, Vec<String>)> {
+        fn lock(&self) -> MutexGuard<'_, GateState> {
             self.0.0.lock().expect("a lock")
         }
 
@@ -333,7 +336,7 @@ mod tests {
             let mut held = self.lock();
             held.1.push(name.to_owned());
             self.0.1.notify_all();
-            let is_held = |held: &mut (bool, Vec<String>)| !held.0 && name.starts_with("slow");
+            let is_held = |held: &mut GateState| !held.0 && name.starts_with("slow");
             drop(self.0.1.wait_while(held, is_held).expect("a lock"));
             Ok(vec![[192, 0, 2, 1].into()])
         }

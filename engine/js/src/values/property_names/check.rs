@@ -35,7 +35,7 @@ impl fmt::Display for SameHash {
 #[derive(Default)]
 pub(crate) struct NameCheck {
     unchecked: u32,
-    /// For each bucket the times that it was counted or, above [`UNLISTED_NAMES`], the place of its names.
+    /// The times that each bucket was counted or, above [`UNLISTED_NAMES`], the place of its names.
     buckets: Vec<u16>,
     /// Distinct names of the buckets that many names fell into.
     lists: Vec<Vec<Box<[u8]>>>,

@@ -78,9 +78,9 @@ impl Drop for LuaReader<'_> {
         self.core.reader_tools.innermost.set(self.outer);
         if self.most_anchored.get() > 0 {
             let state = self.state;
-            // SAFETY: sets keys whose values are not nil to nil, which neither allocates nor raises. A key whose value is
-            // nil is left alone: a rehash may have dropped it, and setting it would make room for it, outside of any
-            // protection.
+            // SAFETY: sets keys whose values are not nil to nil, which neither allocates nor raises. A key whose value
+            // is nil is left alone: a rehash may have dropped it, and setting it would make room for it, outside of
+            // any protection.
             unsafe {
                 push_ref(state, self.core.reader_tools.anchors.get());
                 for at in 0..self.most_anchored.get() {

@@ -1,5 +1,6 @@
 //! Texts of clients whose names share the hash by which QuickJS finds them are refused before they cost anything.
 
+#[path = "../common/mod.rs"]
 mod common;
 
 use common::{App, get, load, post};
@@ -63,7 +64,9 @@ fn app(expression: &str) -> App {
 }
 
 fn refused(result: Result<sampan_rig::TestAnswer, Error>) {
-    let error = result.err().expect("refused");
+    let Err(error) = result else {
+        panic!("it is not refused");
+    };
     assert_eq!(
         (error.kind(), error.message()),
         (ErrorKind::BadRequest, REFUSAL)
