@@ -87,7 +87,10 @@ export interface WebSocketHandler<T = any> {
   close?(ws: ServerWebSocket<T>, code: number, reason: string): void | Promise<void>;
   ping?(ws: ServerWebSocket<T>, data: Bytes): void | Promise<void>;
   pong?(ws: ServerWebSocket<T>, data: Bytes): void | Promise<void>;
-  /** The longest message, in bytes; above it the socket is closed with 1009. Default: 16 MiB. */
+  /**
+   * The longest message, in bytes; above it the socket is closed with 1009. At most the platform's longest string, which
+   * is 512 MiB in Node.js. Default: 16 MiB.
+   */
   maxPayloadLength?: number;
   /** The most bytes that may wait for a client; above it messages are dropped. Default: 16 MiB. */
   backpressureLimit?: number;

@@ -3,6 +3,8 @@
 
 const assert = require("node:assert/strict");
 const net = require("node:net");
+const { constants } = require("node:buffer");
+const { Sockets } = require("../../package/serve/sockets/registry.cjs");
 const { test, serve, serving, ask, sleep } = require("./harness.cjs");
 
 /** Waits until `look` gives something true. */
@@ -502,10 +504,36 @@ test("websocket: options that cannot be used are refused", () => {
   refused({ message: 1 }, /websocket\.message must be a function/);
   refused({ message() {}, opened() {} }, /websocket has no "opened"; it has open, message/);
   refused({ message() {}, maxPayloadLength: 0 }, /websocket\.maxPayloadLength must be a number of bytes/);
+  const payload = Math.min(constants.MAX_STRING_LENGTH, 0x7fffffff);
+  refused({ message() {}, maxPayloadLength: payload + 1 }, new RegExp(`maxPayloadLength must be a number of bytes from 1 to ${payload}`));
+  refused({ message() {}, backpressureLimit: 2 ** 31 }, /backpressureLimit must be a number of bytes from 1 to 2147483647/);
   refused({ message() {}, idleTimeout: -1 }, /websocket\.idleTimeout must be a number of seconds/);
   refused({ message() {}, sendPings: 1 }, /websocket\.sendPings must be true or false/);
   refused({ message() {}, perMessageDeflate: { compress: "dedicated" } }, /no window is kept between messages/);
   return serving({ fetch: (request, server) => `${server.upgrade(request)}` }, async (server) => {
     assert.equal((await ask(server, "/")).status, 500);
   });
+});
+
+test("websocket: a text that cannot be made is a fault of its event", () => {
+  const reports = [];
+  const [placed, serial, opens, text] = [0, 1, 0, 1];
+  const events = [[opens, placed, serial, 0, 0, 0], [text, placed, serial, 0, -1, 0]];
+  const native = {
+    setSockets() {},
+    upgrade: () => [placed, serial],
+    takeSocketEvents: (_, numbers) => {
+      numbers.set(events.flat());
+      return events.length;
+    },
+    takeSocketPayload: () => ({ get buffer() { throw new RangeError("too long"); } }),
+  };
+  const server = { native, id: 1, isRunning: true, requestIP() {}, signals: { take() {} }, report: (name, error) => reports.push([name, error.message]) };
+  const sockets = new Sockets(server);
+  const seen = [];
+  const handlers = { open: () => seen.push("open"), message: () => seen.push("message") };
+  sockets.configure({ handlers });
+  assert.equal(sockets.upgrade({}, { place: placed, serial }), true);
+  assert.equal(sockets.takeEvents(), true);
+  assert.deepEqual([seen, reports], [["open"], [["WebSocket (message)", "too long"]]]);
 });

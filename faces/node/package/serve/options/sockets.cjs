@@ -1,6 +1,7 @@
 "use strict";
 // The option `websocket`: handlers and limits.
 
+const { constants } = require("node:buffer");
 const { fail, shown, isPlainObject } = require("../options.cjs");
 
 const HANDLERS = ["open", "message", "drain", "close", "ping", "pong"];
@@ -8,10 +9,15 @@ const SETTINGS = [
   "maxPayloadLength", "backpressureLimit", "closeOnBackpressureLimit", "idleTimeout", "sendPings", "perMessageDeflate", "publishToSelf",
 ];
 const MEBIBYTE = 1024 * 1024;
+const BYTES_MAX = 0x7fffffff;
+/** The platform makes no longer text of a message. */
+const PAYLOAD_MAX = Math.min(BYTES_MAX, constants.MAX_STRING_LENGTH);
 
-function bytesSetting(options, name) {
+function bytesSetting(options, name, max) {
   const value = options[name] ?? 16 * MEBIBYTE;
-  if (!Number.isInteger(value) || value < 1 || value > 0x7fffffff) fail(`websocket.${name} must be a number of bytes, not ${shown(value)}`);
+  if (!Number.isInteger(value) || value < 1 || value > max) {
+    fail(`websocket.${name} must be a number of bytes from 1 to ${max}, not ${shown(value)}`);
+  }
   return value;
 }
 
@@ -54,8 +60,8 @@ function checkSockets(options) {
   }
   return {
     handlers,
-    maxPayload: bytesSetting(options, "maxPayloadLength"),
-    backpressure: bytesSetting(options, "backpressureLimit"),
+    maxPayload: bytesSetting(options, "maxPayloadLength", PAYLOAD_MAX),
+    backpressure: bytesSetting(options, "backpressureLimit", BYTES_MAX),
     closes: boolSetting(options, "closeOnBackpressureLimit", false),
     idleMillis: Math.ceil(idleTimeout * 1000),
     sendsPings: boolSetting(options, "sendPings", true),

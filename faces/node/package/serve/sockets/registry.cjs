@@ -88,24 +88,25 @@ class Sockets {
     if (kind === CLOSE) {
       this.#open.delete(serial);
       ServerWebSocket.end(socket);
-      if (entry.isOpen) this.#run("close", socket, code, text());
+      if (entry.isOpen) this.#run("close", () => [socket, code, text()]);
     } else if (kind === OPEN) {
       entry.isOpen = true;
-      this.#run("open", socket);
-    } else if (kind === TEXT) this.#run("message", socket, text());
-    else if (kind === BYTES) this.#run("message", socket, copy());
-    else if (kind === DRAIN) this.#run("drain", socket);
-    else if (kind === PING) this.#run("ping", socket, copy());
-    else if (kind === PONG) this.#run("pong", socket, copy());
+      this.#run("open", () => [socket]);
+    } else if (kind === TEXT) this.#run("message", () => [socket, text()]);
+    else if (kind === BYTES) this.#run("message", () => [socket, copy()]);
+    else if (kind === DRAIN) this.#run("drain", () => [socket]);
+    else if (kind === PING) this.#run("ping", () => [socket, copy()]);
+    else if (kind === PONG) this.#run("pong", () => [socket, copy()]);
   }
 
-  #run(name, ...args) {
+  /** Calls a handler. `args` makes its arguments: memory for them may be missing, which must not end the program. */
+  #run(name, args) {
     const handler = this.#checked?.handlers[name];
     if (handler === undefined) return;
     const server = this.#server;
     const failed = (error) => server.report(`WebSocket (${name})`, error);
     try {
-      const value = handler(...args);
+      const value = handler(...args());
       if (typeof value?.then === "function") {
         server.waits = true;
         value.then(undefined, failed);
