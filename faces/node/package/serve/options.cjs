@@ -3,6 +3,8 @@
 
 const DEFAULT_PORT = 3000;
 const MAX_BODY = 128 * 1024 * 1024;
+/** Native code has the length of a body as a signed number of 32 bits. */
+const MAX_BODY_LIMIT = 0x7fffffff;
 const HANDLER_SECONDS = 30;
 const KNOWN = [
   "port", "hostname", "routes", "fetch", "error", "maxBody", "maxRequestBodySize", "maxConnections", "idleTimeout", "handlerTimeout", "signal",
@@ -84,7 +86,7 @@ function checkOptions(options) {
   if (!isPlainObject(routes)) fail("routes must be an object of patterns: { \"/users/:id\": handler }");
   const fetch = aFunction(options, "fetch");
   if (fetch === undefined && Object.keys(routes).length === 0) fail("give routes, or fetch(request), or both");
-  const [maxBody, alias] = ["maxBody", "maxRequestBodySize"].map((name) => number(options, name, 0, Number.MAX_SAFE_INTEGER));
+  const [maxBody, alias] = ["maxBody", "maxRequestBodySize"].map((name) => number(options, name, 0, MAX_BODY_LIMIT));
   if (maxBody !== undefined && alias !== undefined) fail("maxBody and maxRequestBodySize mean the same: give one of them");
   const handlerSeconds = number(options, "handlerTimeout", 0, 86_400) ?? 0;
   return {

@@ -155,7 +155,7 @@ export interface ListenOptions {
   port?: number | string;
   /** Default: `0.0.0.0`. */
   hostname?: string;
-  /** The most bytes of a request's body; above it the client gets 413. Default: 128 MiB. */
+  /** The most bytes of a request's body, below 2 GiB; above it the client gets 413. Default: 128 MiB. */
   maxBody?: number;
   /** Bun's name of the same: give one of them. */
   maxRequestBodySize?: number;

@@ -16,6 +16,8 @@ test("wrong options are named", () => {
   wrong({ fetch, websocket: {} }, /websocket needs a function message/);
   wrong({ fetch, signal: {} }, /signal must be an AbortSignal/);
   wrong({ fetch, maxBody: -1 }, /maxBody must be a number/);
+  wrong({ fetch, maxBody: 2 ** 31 }, /maxBody must be a number from 0 to 2147483647, not 2147483648/);
+  wrong({ fetch, maxRequestBodySize: 2 ** 31 }, /maxRequestBodySize must be a number from 0 to 2147483647/);
   wrong({ routes: { users: fetch } }, /must begin with '\/'/);
   wrong({ routes: { "/a": 7 } }, /routes\["\/a"\] must be a function, a Response/);
   wrong({ routes: { "/a": { FETCH: fetch } } }, /"FETCH" is no method/);
