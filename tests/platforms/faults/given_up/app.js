@@ -22,6 +22,13 @@ app.get("/after/:secret", async () => {
     return error.message;
   }
 });
+app.get("/signal", () => [1, 2].map(() => {
+  try {
+    return typeof kept.signal;
+  } catch (error) {
+    return error.message;
+  }
+}));
 app.get("/waits", async () => {
   setTimeout(() => db.exec("INSERT INTO left VALUES ('later')"), 20);
   await time.sleep(0.001);

@@ -80,9 +80,10 @@ class WebRequest {
   get headers() { return (this.#headers ??= new LightHeaders(native.pairs(this.#key, fieldIndex.headers))); }
   get signal() {
     if (this.#signal === undefined) {
+      // Fails if the request is over: nothing would remove it from the map then.
+      native.watch(this.#key);
       this.#signal = new AbortController();
       watched.set(this.#key, this);
-      native.watch(this.#key);
     }
     return this.#signal.signal;
   }
