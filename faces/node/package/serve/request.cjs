@@ -52,7 +52,8 @@ class ServedRequest {
     const { numbers } = this.#wire;
     try {
       this.#readHead();
-      if (numbers[this.#at + 8] > 0) this.params;
+      // Also those that the batch had no room for: native code forgets them with the answer.
+      if (this.#names.length > 0) this.params;
       if (!this.#isUsed && this.#bytes === undefined && numbers[this.#at + 7] > 0) this.#bytes = this.#readBytes();
     } catch {
       // A handler that has called `upgrade` has answered: native code has the rest no more.

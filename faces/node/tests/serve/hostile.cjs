@@ -5,6 +5,7 @@ const assert = require("node:assert/strict");
 const net = require("node:net");
 const { inspect } = require("node:util");
 const { Worker } = require("node:worker_threads");
+const { ServedRequest } = require("../../package/serve/request.cjs");
 const { test, serving, serve, ask, exchange, sleep } = require("./harness.cjs");
 
 /** Requests on one connection in one piece, so that they are one batch; the bodies of their answers. */
@@ -235,4 +236,22 @@ test("no handler runs before serve has returned", async () => {
   await knocking.terminate();
   await server.stop(true);
   assert.deepEqual(seen, [true]);
+});
+
+test("parameters that a full batch had no room for stay after the answer", () => {
+  const numbers = new Int32Array(32);
+  // At place 8: no parameter is in the batch.
+  numbers.set([0, 1, 0, 0, 0, 6, -1, 0, 0]);
+  numbers[19] = 1;
+  let isAnswered = false;
+  const param = () => {
+    assert.ok(!isAnswered, "asked after the answer");
+    return "b";
+  };
+  const wire = { numbers, bytes: Buffer.from("/a/%62h"), batch: 1, native: { param }, id: 1 };
+  const request = new ServedRequest({ wire }, 0, ["name"]);
+  request.keep();
+  isAnswered = true;
+  wire.batch++;
+  assert.deepEqual(request.params, { name: "b" });
 });
