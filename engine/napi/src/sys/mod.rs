@@ -503,7 +503,7 @@ impl<'s> Env<'s> {
             if is_buffer {
                 sys::napi_get_arraybuffer_info(env, value.0, &raw mut start, &raw mut length)
             } else {
-                let mut kind = TypedarrayType::uint8_array;
+                let mut kind = KIND_UNKNOWN;
                 let _ = sys::napi_is_typedarray(env, value.0, &raw mut is_it);
                 let status = if is_it {
                     sys::napi_get_typedarray_info(
@@ -520,6 +520,8 @@ impl<'s> Env<'s> {
                     if !is_it {
                         return None;
                     }
+                    // Its length is in bytes.
+                    kind = TypedarrayType::uint8_array;
                     sys::napi_get_dataview_info(
                         env,
                         value.0,
@@ -566,16 +568,23 @@ struct BytesPlace {
     is_shared: bool,
 }
 
+/// The kind of an array for which the platform has written none.
+const KIND_UNKNOWN: sys::napi_typedarray_type = -1;
+
+/// Returns the size of an element of a typed array, in bytes. A `Float16Array` has a kind of its own on some platforms,
+/// and none that is written on others: it is the only one that has no name here.
 fn bytes_of_element(kind: sys::napi_typedarray_type) -> usize {
     match kind {
-        TypedarrayType::int16_array | TypedarrayType::uint16_array => 2,
+        TypedarrayType::int8_array
+        | TypedarrayType::uint8_array
+        | TypedarrayType::uint8_clamped_array => 1,
         TypedarrayType::int32_array
         | TypedarrayType::uint32_array
         | TypedarrayType::float32_array => 4,
         TypedarrayType::float64_array
         | TypedarrayType::bigint64_array
         | TypedarrayType::biguint64_array => 8,
-        _ => 1,
+        _ => 2,
     }
 }
 
