@@ -8,11 +8,10 @@ use sampan_host::{
     Args, Context, Error, ErrorKind, Function, FunctionKind, Module, Param, Type, Value,
 };
 use sampan_log::Logger;
-use sampan_runtime::{AppConfig, Running, Server, ServerEvent, count_panics, modules_with};
+use sampan_runtime::{AppConfig, Running, Server, ServerEvent, count_panics};
 use sampan_testkit::{Client, wait};
 use std::path::Path;
 use std::process::Command;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 use support::{Process, Scratch};
@@ -42,32 +41,6 @@ static DEAF: Module = Module {
             kind: FunctionKind::Sync(panic),
         },
         Function {
-            name: "block_once",
-            params: &[],
-            returns: Type::Nothing,
-            doc: "Blocks the thread for three seconds, the first time.",
-            kind: FunctionKind::Sync(block_once),
-        },
-        Function {
-            name: "count",
-            params: &[],
-            returns: Type::Int,
-            doc: "Another number each time.",
-            kind: FunctionKind::Sync(count),
-        },
-        Function {
-            name: "seen",
-            params: &[Param {
-                name: "number",
-                ty: Type::Int,
-                optional: false,
-                doc: "A number of `count`.",
-            }],
-            returns: Type::Nothing,
-            doc: "Notes who has called it.",
-            kind: FunctionKind::Sync(seen),
-        },
-        Function {
             name: "load",
             params: &[],
             returns: Type::Nothing,
@@ -85,33 +58,6 @@ static MODULES: &[&Module] = &[&DEAF];
 
 fn block(_: &Context, args: Args) -> Result<Value, Error> {
     wait::dawdle(Duration::from_secs_f64(args.number(0).unwrap_or(0.0)));
-    Ok(Value::Null)
-}
-
-/// The calls of `block_once` that have begun, and those that have ended.
-static BLOCKS: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
-
-/// The numbers of `count` that were given out.
-static COUNTED: AtomicUsize = AtomicUsize::new(0);
-
-/// The numbers with which `seen` was called.
-static SEEN: Mutex<Vec<i64>> = Mutex::new(Vec::new());
-
-fn block_once(_: &Context, _: Args) -> Result<Value, Error> {
-    if BLOCKS[0].fetch_add(1, SeqCst) == 0 {
-        wait::dawdle(Duration::from_secs(3));
-        BLOCKS[1].fetch_add(1, SeqCst);
-    }
-    Ok(Value::Null)
-}
-
-fn count(_: &Context, _: Args) -> Result<Value, Error> {
-    Ok(Value::Int(COUNTED.fetch_add(1, SeqCst) as i64))
-}
-
-fn seen(_: &Context, args: Args) -> Result<Value, Error> {
-    let number = args.number(0).unwrap_or(-1.0) as i64;
-    SEEN.lock().expect("whole").push(number);
     Ok(Value::Null)
 }
 
@@ -149,17 +95,6 @@ const SLOW_APPS: [&str; 2] = [
     "import { app, deaf } from 'sampan';\n\napp.get('/deaf/:s', { slow: true }, (req) => \
      deaf.block(Number(req.params.s)));\napp.get('/slow', { slow: true }, () => 'fine');\n\
      app.get('/quick', () => 'fine');\n",
-];
-
-const JOB_APPS: [&str; 2] = [
-    "local app = require 'sampan'\n\nlocal number = app.deaf.count()\n\
-     app.job('deaf', { timeout = '300 ms' }, function() app.deaf.block_once() end)\napp.job('who', function() app.deaf.seen(number) end)\n\
-     app.get('/deaf', function() app.enqueue('deaf') return 'fine' end)\n\
-     app.get('/who', function() for _ = 1, 100 do app.enqueue('who') end return 'fine' end)\n",
-    "import { app, deaf } from 'sampan';\n\nconst number = deaf.count();\n\
-     app.job('deaf', { timeout: '300 ms' }, () => deaf.block_once());\napp.job('who', () => deaf.seen(number));\n\
-     app.get('/deaf', async () => { await app.enqueue('deaf'); return 'fine'; });\n\
-     app.get('/who', async () => { for (let at = 0; at < 100; at++) await app.enqueue('who'); return 'fine'; });\n",
 ];
 
 const STOPPED: &str =
@@ -295,46 +230,6 @@ fn a_deaf_isolate_of_slow_routes_is_replaced_and_its_client_told() {
             running.shutdown(),
             "the abandoned thread does not hold up the end"
         );
-    }
-}
-
-#[test]
-fn a_deaf_isolate_of_jobs_takes_none_once_it_is_back() {
-    let scratch = Scratch::new(&[("jobs.lua", JOB_APPS[0]), ("jobs.js", JOB_APPS[1])]);
-    for app in ["jobs.lua", "jobs.js"] {
-        BLOCKS[0].store(0, SeqCst);
-        BLOCKS[1].store(0, SeqCst);
-        SEEN.lock().expect("whole").clear();
-        let text = "[limits]\nscript_millis_max = 300\n[server]\nlisten = \"127.0.0.1:0\"\nworkers = 1\n\
-            [workers]\nslow = 0\n[jobs]\nworkers = 1\n[db]\npath = \":memory:\"\n";
-        let mut config = AppConfig::from_text(&scratch.path().join(app), text).expect("valid");
-        config.program.modules = modules_with(MODULES);
-        let logger = Logger::captured(Level::Info);
-        config.program.logger = logger.clone();
-        let running = Server::start(config).expect("it starts");
-        let mut client = Client::connect(running.address()).expect("someone listens");
-        let mut ask = |path: &str| {
-            send(&mut client, path);
-            assert_eq!(client.read(false).expect("an answer").text(), "fine");
-        };
-        let jobs = |count| wait::until("jobs", || SEEN.lock().expect("whole").len() == count);
-        ask("/deaf");
-        wait::until("it is given up", || {
-            logger
-                .lines()
-                .contains("a thread beside requests is deaf to its stop")
-        });
-        ask("/who");
-        jobs(100);
-        wait::until("it is back", || BLOCKS[1].load(SeqCst) == 1);
-        for round in 2..=5 {
-            ask("/who");
-            jobs(round * 100);
-        }
-        let seen = SEEN.lock().expect("whole").clone();
-        let of_another = seen.iter().filter(|number| **number != seen[0]).count();
-        assert_eq!(of_another, 0, "{app}: {seen:?}");
-        assert!(running.shutdown(), "{app}");
     }
 }
 

@@ -21,7 +21,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 /// The work of a server on one connection.
-type Turn = Box<dyn FnOnce(Socket) -> Pin<Box<dyn Future<Output = ()>>>>;
+type ConnectionWork = Box<dyn FnOnce(Socket) -> Pin<Box<dyn Future<Output = ()>>>>;
 type Socket = TlsStream<TcpStream>;
 type Asked = (http::Request<RecvStream>, SendResponse<Bytes>);
 
@@ -29,7 +29,7 @@ type Asked = (http::Request<RecvStream>, SendResponse<Bytes>);
 #[derive(Default)]
 struct ServerSetup {
     /// The work on the first connection.
-    first: Option<Turn>,
+    first: Option<ConnectionWork>,
     /// The most requests of a connection at once.
     streams_max: Option<u32>,
     limits: ClientLimits,
@@ -419,7 +419,8 @@ fn a_post_that_was_reset_for_another_reason_is_sent_once() {
 fn a_post_above_the_last_stream_of_a_goaway_is_sent_again() {
     run(async {
         for (last_stream, is_safe) in [(0, true), (1, false)] {
-            let first: Turn = Box::new(move |socket| Box::pin(go_away(socket, last_stream)));
+            let first: ConnectionWork =
+                Box::new(move |socket| Box::pin(go_away(socket, last_stream)));
             let setup = ServerSetup {
                 first: Some(first),
                 ..ServerSetup::default()
@@ -533,7 +534,7 @@ fn a_connection_that_is_not_used_ends_whatever_its_server_does() {
     run(async {
         let closed = Rc::new(Notify::new());
         let ended = Rc::clone(&closed);
-        let first: Turn = Box::new(move |socket| Box::pin(flood(socket, ended)));
+        let first: ConnectionWork = Box::new(move |socket| Box::pin(flood(socket, ended)));
         let setup = ServerSetup {
             first: Some(first),
             ..ServerSetup::default()
