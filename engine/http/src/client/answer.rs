@@ -100,15 +100,17 @@ impl ClientAnswerBody {
     }
 
     fn next(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Vec<u8>>, ClientFault>> {
-        if !matches!(self.source, BodySource::Ended)
-            && let Some(fault) = self.timer.over()
-        {
-            return Poll::Ready(Err(fault));
-        }
         let piece = match self.coding {
             Some(_) => ready!(self.decompressed(cx))?,
             None => ready!(self.received(cx))?,
         };
+        // The end itself is never late.
+        if piece.is_some()
+            && !matches!(self.source, BodySource::Ended)
+            && let Some(fault) = self.timer.over()
+        {
+            return Poll::Ready(Err(fault));
+        }
         self.bytes += piece.as_ref().map_or(0, |piece| piece.len() as u64);
         if self.bytes_max > 0 && self.bytes > self.bytes_max {
             let max = self.bytes_max;

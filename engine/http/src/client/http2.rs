@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use h2::client::{ResponseFuture, SendRequest};
-use h2::{Ping, PingPong, Reason, RecvStream, SendStream};
-use tokio::sync::{Notify, oneshot};
+use h2::{Reason, RecvStream, SendStream};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::fault::{ClientFault, ClientFaultKind};
@@ -21,6 +21,9 @@ use super::pool::Place;
 use super::reach::Wire;
 use super::request::{ClientBody, SendFault, SendState, Source};
 use super::timer::{Timer, Wait};
+use signs::Signs;
+
+mod signs;
 
 /// The bytes of one body that a server may send ahead of its reader.
 const STREAM_WINDOW_BYTES: u32 = 256 * 1024;
@@ -33,9 +36,9 @@ const CONNECTION_WINDOW_BYTES: u32 = (1 << 31) - 1;
 /// is closed: windows do not count what such frames take beside their bytes.
 const SMALL_FRAMES_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// The time in which a server must answer a PING, which it gets when an answer of it is late or was given up. Otherwise
-/// the connection has ended without a word, and its other requests fail.
-const PING_TIME_MAX: Duration = Duration::from_secs(5);
+/// The requests at the same time that a server is taken to allow until it has told its limit: the smallest that RFC 9113
+/// section 6.5.2 recommends. Those that it refuses all the same are sent again.
+const STREAMS_ASSUMED: usize = 100;
 
 /// The time in which a connection that is no longer used must have said its farewell.
 const CLOSE_TIME_MAX: Duration = Duration::from_secs(5);
@@ -44,8 +47,7 @@ const CLOSE_TIME_MAX: Duration = Duration::from_secs(5);
 pub(super) struct Http2 {
     sender: SendRequest<Bytes>,
     is_over: Rc<Cell<bool>>,
-    /// Notified when the server may have gone.
-    doubted: Rc<Notify>,
+    signs: Rc<Signs>,
     /// Dropped with this: then its task ends soon.
     _held: oneshot::Sender<Infallible>,
     /// The requests that have a slot.
@@ -68,6 +70,7 @@ impl Http2 {
             .initial_window_size(STREAM_WINDOW_BYTES)
             .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
             .data_frame_budget(SMALL_FRAMES_BYTES_MAX)
+            .initial_max_send_streams(STREAMS_ASSUMED)
             .max_header_list_size(head_bytes_max as u32);
         let (sender, mut connection) = builder
             .handshake(wire)
@@ -75,13 +78,16 @@ impl Http2 {
             .map_err(|error| fault(&error))?;
         let is_over = Rc::new(Cell::new(false));
         let ended = Rc::clone(&is_over);
-        let doubted = Rc::new(Notify::new());
-        let silence = silence(connection.ping_pong(), Rc::clone(&doubted));
+        let signs = Rc::new(Signs::default());
+        let pings = connection.ping_pong();
+        let watched = Rc::clone(&signs);
         let (held, released) = oneshot::channel();
         drop(tokio::task::spawn_local(async move {
             tokio::select! {
+                // What has arrived is read before the time counts.
+                biased;
                 _ = connection => {}
-                () = silence => {}
+                () = watched.silence(pings) => {}
                 () = lingered(released) => {}
             }
             ended.set(true);
@@ -89,7 +95,7 @@ impl Http2 {
         Ok(Self {
             sender,
             is_over,
-            doubted,
+            signs,
             _held: held,
             in_use: Cell::new(0),
             used: Cell::new(Instant::now()),
@@ -177,20 +183,6 @@ impl Drop for Http2Slot {
     }
 }
 
-/// Waits until a server that is doubted does not answer a PING in time.
-async fn silence(pings: Option<PingPong>, doubted: Rc<Notify>) {
-    let Some(mut pings) = pings else {
-        return std::future::pending().await;
-    };
-    loop {
-        doubted.notified().await;
-        let answered = tokio::time::timeout(PING_TIME_MAX, pings.ping(Ping::opaque())).await;
-        if !matches!(answered, Ok(Ok(_))) {
-            return;
-        }
-    }
-}
-
 /// Waits until a connection has not been used for so long that it must have ended.
 async fn lingered(released: oneshot::Receiver<Infallible>) {
     let _ = released.await;
@@ -199,14 +191,14 @@ async fn lingered(released: oneshot::Receiver<Infallible>) {
 
 /// The wait for an answer. If that does not come, the connection is doubted.
 struct Awaited {
-    doubted: Rc<Notify>,
+    signs: Rc<Signs>,
     is_here: bool,
 }
 
 impl Drop for Awaited {
     fn drop(&mut self) {
         if !self.is_here {
-            self.doubted.notify_one();
+            self.signs.doubt();
         }
     }
 }
@@ -274,7 +266,7 @@ impl Http2Exchange {
         timer: &mut Timer,
     ) -> Result<(http::response::Parts, Http2Body), Unanswered> {
         let mut awaited = Awaited {
-            doubted: Rc::clone(&self.connection.doubted),
+            signs: Rc::clone(&self.connection.signs),
             is_here: false,
         };
         let mut is_broken = false;
@@ -306,6 +298,7 @@ impl Http2Exchange {
         });
         let (parts, stream) = answer.await?.into_parts();
         awaited.is_here = true;
+        self.connection.signs.hear();
         timer.progressed();
         self.sending.is_done |= is_broken;
         let body = Http2Body {
@@ -346,11 +339,12 @@ impl Http2Body {
                 let progress = self.reads + self.sending.writes;
                 let late = timer.poll(wait, progress, cx);
                 if late.is_ready() {
-                    self.connection.doubted.notify_one();
+                    self.connection.signs.doubt();
                 }
                 return late.map(Err);
             };
             self.reads += 1;
+            self.connection.signs.hear();
             let Some(piece) = piece.transpose().map_err(|error| fault(&error))? else {
                 return Poll::Ready(Ok(None));
             };

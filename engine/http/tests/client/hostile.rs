@@ -350,6 +350,28 @@ fn malformed_requests_are_not_sent() {
 }
 
 #[test]
+fn the_end_of_an_answer_that_is_all_read_is_not_late() {
+    let peer = Peer::once(|mut socket| {
+        read_head(&mut socket);
+        let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx";
+        socket.write_all(answer).expect("sent");
+    });
+    run(async {
+        let client = client(ClientLimits::default());
+        let mut asked = get(peer.url("/"));
+        asked.options.total_millis_max = Some(500);
+        let answer = client.fetch(asked).await.expect("an answer");
+        let mut body = answer.body.expect("a body");
+        let piece = poll_fn(|cx| body.poll_piece(cx)).await;
+        assert_eq!(piece.expect("a piece"), Some(b"x".to_vec()));
+        wait::dawdle(Duration::from_millis(510));
+        let end = poll_fn(|cx| body.poll_piece(cx)).await;
+        assert_eq!(end.expect("the end"), None);
+    });
+    peer.ended();
+}
+
+#[test]
 fn the_time_of_the_whole_counts_while_there_is_more_to_read() {
     let peer = Peer::once(|mut socket| {
         read_head(&mut socket);

@@ -138,6 +138,18 @@ async fn flood(mut socket: Socket, closed: Rc<Notify>) {
     closed.notify_one();
 }
 
+/// Answers the first request by one byte each time that it is asked for, and nothing else, not even a PING.
+async fn trickle(mut socket: Socket, asked: Rc<Notify>) {
+    wait_for_request(&mut socket).await;
+    let ok = [0, 0, 1, 1, 4, 0, 0, 0, 1, 0x88];
+    socket.write_all(&ok).await.expect("sent");
+    loop {
+        asked.notified().await;
+        let piece = [0, 0, 1, 0, 0, 0, 0, 0, 1, b'x'];
+        socket.write_all(&piece).await.expect("sent");
+    }
+}
+
 async fn wait_for_request(socket: &mut Socket) {
     const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
     const HEADERS: u8 = 1;
@@ -530,6 +542,32 @@ fn a_connection_with_a_late_answer_is_used_again() {
 }
 
 #[test]
+fn a_connection_that_brings_a_body_is_not_silent() {
+    run(async {
+        let asked = Rc::new(Notify::new());
+        let more = Rc::clone(&asked);
+        let first: ConnectionWork = Box::new(move |socket| Box::pin(trickle(socket, more)));
+        let setup = ServerSetup {
+            first: Some(first),
+            ..ServerSetup::default()
+        };
+        let server = Server::start_as(setup, answer_empty).await;
+        let slow = server.client.clone().fetch(get(server.url("/"))).await;
+        let mut body = slow.expect("an answer").body.expect("a body");
+        let mut late = get(server.url("/late"));
+        late.options.head_millis_max = Some(20);
+        let fault = text(&server.client, late).await.unwrap_err();
+        assert_eq!(fault.kind, ClientFaultKind::Timeout, "{fault}");
+        for _ in 0..4 {
+            pass(Duration::from_secs(3)).await;
+            asked.notify_one();
+            let piece = poll_fn(|cx| body.poll_piece(cx)).await;
+            assert_eq!(piece, Ok(Some(b"x".to_vec())));
+        }
+    });
+}
+
+#[test]
 fn a_connection_that_is_not_used_ends_whatever_its_server_does() {
     run(async {
         let closed = Rc::new(Notify::new());
@@ -586,6 +624,35 @@ fn requests_above_the_limit_of_a_connection_get_another() {
             assert_eq!(server.connections.load(Ordering::SeqCst), 3);
             assert_eq!(server.client.connections(), (3, 3));
         }
+    });
+}
+
+#[test]
+fn a_burst_before_the_limit_is_known_gets_more_connections() {
+    const BURST: usize = 450;
+    run(async {
+        let all = Rc::new(tokio::sync::Barrier::new(BURST));
+        let setup = ServerSetup {
+            streams_max: Some(100),
+            ..ServerSetup::default()
+        };
+        let server = Server::start_as(setup, move |asked| {
+            let all = Rc::clone(&all);
+            async move {
+                all.wait().await;
+                answer_empty(asked).await;
+            }
+        })
+        .await;
+        let mut asking = tokio::task::JoinSet::new();
+        for _ in 0..BURST {
+            let (client, request) = (server.client.clone(), get(server.url("/")));
+            drop(asking.spawn_local(async move { text(&client, request).await }));
+        }
+        for answer in asking.join_all().await {
+            assert_eq!(answer, Ok((200, String::new())));
+        }
+        assert_eq!(server.connections.load(Ordering::SeqCst), 5);
     });
 }
 
