@@ -91,6 +91,9 @@ fn ask(
             settings.folder.display()
         ));
     }
+    // The server cannot renew what it cannot read.
+    CertificateFields::read(&settings.certificate_file(domain))?;
+    RenewalState::read(settings, domain)?;
     let request = settings.request_file(domain);
     // The server has made the folder.
     store::replace(&request, b"")?;
@@ -129,12 +132,11 @@ fn ask(
 mod tests {
     use super::*;
     use crate::settings::ChallengeKind;
+    use std::path::Path;
 
-    #[test]
-    fn a_renewal_ends_soon_after_its_server() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let settings = AcmeSettings {
-            folder: folder.path().to_owned(),
+    fn settings(folder: &Path) -> AcmeSettings {
+        AcmeSettings {
+            folder: folder.to_owned(),
             directory: String::new(),
             directory_ca: None,
             domains: vec!["a.test".to_owned()],
@@ -142,7 +144,13 @@ mod tests {
             profile: None,
             external_account: None,
             challenges: vec![ChallengeKind::Http],
-        };
+        }
+    }
+
+    #[test]
+    fn a_renewal_ends_soon_after_its_server() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let settings = settings(folder.path());
         let request = settings.request_file("a.test");
         store::make_folder(request.parent().expect("a folder")).expect("made");
         let server = store::try_lock(&settings.lock_file()).expect("a lock");
@@ -160,6 +168,24 @@ mod tests {
             assert!(fault.contains("keeps the certificates of "), "{fault}");
             assert!(fault.contains(" any more: "), "{fault}");
         });
+        assert!(!request.exists());
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_named_at_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let settings = settings(folder.path());
+        let request = settings.request_file("a.test");
+        store::make_folder(request.parent().expect("a folder")).expect("made");
+        let _server = store::try_lock(&settings.lock_file()).expect("a lock");
+        let certificate = settings.certificate_file("a.test");
+        store::make_folder(&certificate).expect("made");
+        let fault = ask(&settings, "a.test", Duration::MAX, Duration::ZERO);
+        let fault = fault.expect_err("a folder is no certificate");
+        assert!(
+            fault.contains(&certificate.display().to_string()),
+            "{fault}"
+        );
         assert!(!request.exists());
     }
 }

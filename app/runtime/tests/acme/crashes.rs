@@ -98,14 +98,16 @@ fn a_certificate_that_cannot_be_kept_is_not_ordered_again() {
     };
     let folder = tempfile::tempdir().expect("a folder");
     let settings = of_pebble(folder.path(), &pebble);
-    // A folder in the place of the file, which no rename replaces.
-    let obstacle = settings.certificate_file("localhost");
-    std::fs::create_dir_all(obstacle.join("inside")).expect("made");
     let mut kept = Kept::start(settings);
+    // The authority lets half a second pass before it tells of the certificate.
+    let key = wait::found("an order", || ordered_key(&kept.settings));
+    // A folder in the place of the file, which no rename replaces.
+    let obstacle = kept.settings.certificate_file("localhost");
+    std::fs::create_dir_all(obstacle.join("inside")).expect("made");
     let line = kept.host.wait_for("no new certificate");
     assert!(line.contains("cannot write "), "{line}");
     kept.stop();
-    let key = ordered_key(&kept.settings).expect("an order");
+    assert_eq!(ordered_key(&kept.settings).as_ref(), Some(&key));
     std::fs::remove_dir_all(obstacle).expect("removed");
     let kept = Kept::start(kept.settings.clone());
     kept.clock.go_ahead(24 * 3_600);
