@@ -8,7 +8,7 @@ use sampan_host::{
     Args, Context, Error, ErrorKind, Function, FunctionKind, Module, Param, Type, Value,
 };
 use sampan_log::Logger;
-use sampan_runtime::{AppConfig, Running, Server, ServerEvent, count_panics};
+use sampan_runtime::{AppConfig, Running, Server, ServerEvent, count_panics, modules_with};
 use sampan_testkit::{Client, wait};
 use std::path::Path;
 use std::process::Command;
@@ -54,8 +54,6 @@ static DEAF: Module = Module {
 /// The number of loads that fail from now on.
 static FAILING_LOADS: AtomicUsize = AtomicUsize::new(0);
 
-static MODULES: &[&Module] = &[&DEAF];
-
 fn block(_: &Context, args: Args) -> Result<Value, Error> {
     wait::dawdle(Duration::from_secs_f64(args.number(0).unwrap_or(0.0)));
     Ok(Value::Null)
@@ -97,6 +95,15 @@ const SLOW_APPS: [&str; 2] = [
      app.get('/quick', () => 'fine');\n",
 ];
 
+const JOB_APPS: [&str; 2] = [
+    "local app = require 'sampan'\n\napp.job('deaf', { timeout = '300 ms', attempts = 1 }, function(seconds) \
+     app.deaf.block(seconds) app.log.info('has run') end)\n\
+     app.get('/add/:s', function(req) app.enqueue('deaf', tonumber(req.params.s)) end)\n",
+    "import { app, deaf, log } from 'sampan';\n\napp.job('deaf', { timeout: '300 ms', attempts: 1 }, (seconds) => {\
+     deaf.block(seconds); log.info('has run'); });\n\
+     app.get('/add/:s', (req) => { app.enqueue('deaf', Number(req.params.s)); });\n",
+];
+
 const STOPPED: &str =
     "[limits]\nscript_millis_max = 1000\n[server]\nlisten = \"127.0.0.1:0\"\nworkers = 1\n";
 
@@ -110,7 +117,7 @@ fn config(app: &Path, workers: usize) -> AppConfig {
     )
     .expect("valid");
     config.base.workers = workers;
-    config.program.modules = MODULES;
+    config.program.modules = modules_with(&[&DEAF]);
     config
 }
 
@@ -230,6 +237,31 @@ fn a_deaf_isolate_of_slow_routes_is_replaced_and_its_client_told() {
             running.shutdown(),
             "the abandoned thread does not hold up the end"
         );
+    }
+}
+
+#[test]
+fn a_deaf_job_is_given_up_and_others_run() {
+    let scratch = Scratch::new(&[("jobs.lua", JOB_APPS[0]), ("jobs.js", JOB_APPS[1])]);
+    for app in ["jobs.lua", "jobs.js"] {
+        let (running, logger) = start(&scratch.path().join(app), 1);
+        let mut client = Client::connect(running.address()).expect("someone listens");
+        send(&mut client, "/add/30");
+        assert_eq!(client.read(false).expect("an answer").status, 204);
+        wait::until("the job is given up", || {
+            logger
+                .lines()
+                .contains("a thread beside requests is deaf to its stop")
+        });
+        send(&mut client, "/add/0");
+        assert_eq!(client.read(false).expect("an answer").status, 204);
+        wait::until("the next runs", || logger.lines().contains("has run"));
+        assert_eq!(abandoned(&running), 1, "{app}");
+        assert!(
+            running.shutdown(),
+            "the abandoned thread does not hold up the end"
+        );
+        std::fs::remove_file(scratch.path().join("data.db")).expect("removed");
     }
 }
 
