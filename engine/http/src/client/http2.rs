@@ -36,8 +36,8 @@ const CONNECTION_WINDOW_BYTES: u32 = (1 << 31) - 1;
 /// is closed: windows do not count what such frames take beside their bytes.
 const SMALL_FRAMES_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// The requests at the same time that a server is taken to allow until it has told its limit: the smallest that RFC 9113
-/// section 6.5.2 recommends. Those that it refuses all the same are sent again.
+/// The requests at the same time that a server is taken to allow until it has told its limit: the smallest number that
+/// RFC 9113 section 6.5.2 recommends. Those that it refuses all the same are sent again.
 const STREAMS_ASSUMED: usize = 100;
 
 /// The time in which a connection that is no longer used must have said its farewell.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use h2::{Ping, PingPong};
 use tokio::sync::Notify;
 
-/// The time in which a server must answer a PING, which it gets when an answer of it is late or was given up. If no part
-/// of any other answer comes in that time either, the connection has ended without a word, and its requests fail.
+/// The time in which a server must answer a PING, which it gets when an answer of it is late or was given up. If no
+/// part of any other answer comes in that time either, the connection has ended without a word, and its requests fail.
 const PING_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// The signs of life of a server on one connection.
