@@ -168,7 +168,7 @@ fn rows_in(
     first_only: bool,
     may_wait: bool,
 ) -> Result<Rows, Error> {
-    db.timed_statement(sql, params, |db| {
+    db.timed_statement(sql, params, may_wait, |db| {
         db.run(
             sql,
             first_only,
@@ -194,7 +194,7 @@ fn exec(context: &Context, mut args: Args) -> Result<Value, Error> {
 }
 
 fn exec_in(db: &Db, sql: &str, params: &Value, may_wait: bool) -> Result<Value, Error> {
-    let done = db.timed_statement(sql, params, |db| {
+    let done = db.timed_statement(sql, params, may_wait, |db| {
         db.run(sql, false, may_wait, |connection, run| {
             connection.exec(sql, params, run)
         })

@@ -89,7 +89,7 @@ fn with_statement<T>(
 ) -> Result<T, Error> {
     let (_, transaction) = args.object::<Transaction>(context)?;
     transaction.note_use();
-    db(context)?.timed_statement(sql, params, |_| run(&transaction))
+    db(context)?.timed_statement(sql, params, false, |_| run(&transaction))
 }
 
 fn rows(context: &Context, args: &mut Args, first_only: bool) -> Result<Rows, Error> {

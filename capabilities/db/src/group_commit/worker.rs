@@ -9,7 +9,7 @@ use crate::read_pool::snapshot::Reads;
 use crate::running::Running;
 use crate::sqlite::connection::SqliteConnection;
 use sampan_host::metrics::Registry;
-use sampan_host::{CurrentRun, Error, Outbox, Value, Watch};
+use sampan_host::{CurrentRun, Error, ErrorKind, Outbox, Value, Watch};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -171,18 +171,24 @@ impl Db {
         done
     }
 
-    /// Runs `work` with the time limit of a statement.
+    /// Runs a statement, which is counted. One that runs again elsewhere because it takes too long here, see
+    /// [`Args::may_wait`](sampan_host::Args::may_wait), is counted there.
     pub(crate) fn timed_statement<T>(
         &self,
         sql: &str,
         params: &Value,
-        run: impl FnOnce(&WorkerDb) -> T,
-    ) -> T {
+        may_wait: bool,
+        run: impl FnOnce(&WorkerDb) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let meter = self.0.meter.get();
         let begun = meter.and_then(CurrentRun::begin);
         let done = run(&self.0);
         if let Some(meter) = meter {
             let time = meter.end(begun);
+            let is_too_long = |error: &Error| error.kind() == ErrorKind::TooLong;
+            if may_wait && done.as_ref().is_err_and(is_too_long) {
+                return done;
+            }
             meter.ran(sql, params, begun);
             self.0.database.slow_statements.note(sql, time);
         }

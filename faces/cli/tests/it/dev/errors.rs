@@ -177,7 +177,7 @@ fn every_request_is_told_with_its_statements_and_slow_ones_with_their_plan() {
     let app = "local app = require 'sampan'\nlocal db = app.db\n\
         app.get('/fast', function() db.exec('INSERT INTO t VALUES (1)') db.one('SELECT 1') return 'x' end)\n\
         app.get('/slow', function() db.one(\n'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i \
-         < 30000) SELECT count(*) FROM n, t') return 'x' end)\n\
+         < 70000) SELECT count(*) FROM n, t') return 'x' end)\n\
         app.get('/later', function() app.time.sleep(0.01) db.transaction(function(tx) tx:query('SELECT 2') end) \
          return 'x' end)\n";
     let toml = "[dev]\nslow_query = '1ms'\n";
