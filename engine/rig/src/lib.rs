@@ -10,6 +10,7 @@ mod parts;
 mod reading;
 mod requests;
 mod timing;
+mod watchdog;
 
 pub use callbacks::{CALLS, Kept};
 pub use modules::{DATA, LOG, PROBE, TIME};
@@ -31,7 +32,6 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{self, Poll, Waker};
-use std::time::{Duration, Instant};
 
 /// A loaded project with all that a worker would have around it.
 pub struct App<I> {
@@ -86,7 +86,7 @@ pub fn load<I>(
     );
     let kept = context.get::<Kept>().expect("put");
     let watch = Arc::new(Watch::default());
-    watchdog(&watch, limits.script_millis_max);
+    watchdog::start(&watch, limits.script_millis_max);
     let reports: Rc<RefCell<Vec<Error>>> = Rc::default();
     let background: Rc<RefCell<Vec<LocalFuture<()>>>> = Rc::default();
     let (reported, spawned) = (reports.clone(), background.clone());
@@ -115,25 +115,6 @@ pub fn load<I>(
         live,
         kept,
     })
-}
-
-/// Stops runs that take longer than the limit, as the server's watchdog does. Ends with the watch.
-fn watchdog(watch: &Arc<Watch>, millis_max: u64) {
-    let watch = Arc::downgrade(watch);
-    let millis_max = millis_max.saturating_mul(u64::from(slowness()));
-    std::thread::spawn(move || {
-        let (mut seen, mut since) = (0, Instant::now());
-        while let Some(watch) = watch.upgrade() {
-            let epoch = watch.epoch();
-            if epoch != seen || epoch & 1 == 0 {
-                (seen, since) = (epoch, Instant::now());
-            } else if since.elapsed() >= Duration::from_millis(millis_max) {
-                watch.stop(epoch);
-            }
-            drop(watch);
-            wait::dawdle(Duration::from_millis(2));
-        }
-    });
 }
 
 /// The limits of scripts that may run for a minute.

@@ -52,17 +52,23 @@ app.sse("/feed/:name", async (req, events) => {
 });
 
 let settle;
+/** Lets the transaction go on, which may not have begun to wait. */
+const settles = async () => {
+  while (!settle) await time.sleep(0.01);
+  settle();
+  settle = undefined;
+};
 app.get("/waits", () => db.transaction(async (tx) => {
   await tx.exec("INSERT INTO seen (name) VALUES ('waited')");
   await new Promise((resolve) => { settle = resolve; });
   return OK;
 }));
-app.get("/settles", () => {
-  settle();
+app.get("/settles", async () => {
+  await settles();
   return OK;
 });
-app.get("/settles-and-writes", () => {
-  settle();
+app.get("/settles-and-writes", async () => {
+  await settles();
   const later = async () => {
     await time.sleep(0.05);
     await add("later");
