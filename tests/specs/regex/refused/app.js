@@ -16,7 +16,7 @@ app.get("/text", () => told(regex.test, "a".repeat(1024 * 1024 + 1), "a"));
 app.get("/flags", () => told(regex.new, "a", { flags: "g" }));
 app.get("/option", () => told(regex.new, "a", { flag: "i" }));
 app.get("/result", () => told(regex.replace, "a".repeat(1024 * 1024), "a", "b".repeat(10_000)));
-app.get("/long_match", () => told(regex.replace, "a".repeat(1024 * 1024), "(?s).+", "$0".repeat(500_000)));
+app.get("/long_match", () => told(regex.replace, "a".repeat(64 * 1024), "(?s).+", "$0".repeat(500)));
 app.get("/long_groups", () => told(regex.match, "a".repeat(1024 * 1024), "((?:a?){500})*"));
 app.get("/replacement", () => told(regex.replace, "a", "a", 1));
 app.get("/returned", () => told(regex.replace, "a", "a", () => 1));
