@@ -12,7 +12,7 @@ const CROWD: usize = 60;
 /// soon refuse all that have to wait.
 const SETTINGS: &str = "[server]\nlisten = \"127.0.0.1:0\"\nworkers = 1\ntrusted_proxies = [\"127.0.0.1\"]\n\
     [workers]\nslow = 1\n[limits]\nscript_millis_max = 60000\nhandler_millis_max = 120000\n\
-    [overload]\ntarget_millis = 1\ninterval_millis = 1500\nwaiting_min = 0\nslow_target_millis = 60000\n\
+    [overload]\ntarget_millis = 1\ninterval_millis = 4000\nwaiting_min = 0\nslow_target_millis = 60000\n\
     [db]\npath = \":memory:\"\n";
 
 const LUA: &str = r#"
